@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -83,13 +83,22 @@ def fit_pair(
     return StackedRegressor(trees, random_state=0).fit(X, y)
 
 
-def run_shape(kind: str, seed: int, n_rows: int, members: int) -> dict[str, Any]:
-    """CRPS of trees and law over the true law's, coverage, ends beyond the support."""
+class ShapeRows(NamedTuple):
+    """Rows to learn from and new ones, and the CRPS of the true law on these."""
+
+    X: np.ndarray
+    y: np.ndarray
+    new: np.ndarray
+    target: np.ndarray
+    truth: float
+
+
+def shape_rows(kind: str, seed: int, n_rows: int) -> ShapeRows:
+    """Rows of a simulated shape."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n_rows + _TEST_ROWS, 5))
     f = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2]
     y = simulate(kind, f, np.random.default_rng(seed + 99))
-    model = fit_pair(X[:n_rows], y[:n_rows], members)
     new, target = X[n_rows:], y[n_rows:]
     drawn = np.stack(
         [simulate(kind, f[n_rows:], np.random.default_rng(1000 + k)) for k in range(600)]
@@ -98,13 +107,25 @@ def run_shape(kind: str, seed: int, n_rows: int, members: int) -> dict[str, Any]
     m = len(drawn)
     spread = 2.0 * (np.arange(1, m + 1) - 0.5 * (m + 1)) @ drawn / (m * (m - 1.0))
     truth = float((np.abs(drawn - target).mean(axis=0) - spread).mean())
-    found = compare(model, new, target)
-    low, high = model.predict_distribution(new).interval(0.9)
+    return ShapeRows(X[:n_rows], y[:n_rows], new, target, truth)
+
+
+def ends_beyond(kind: str, law: Any) -> float:
+    """Share of the 90 % intervals with an end that no target of the shape can have."""
+    low, high = law.interval(0.9)
     least, most = _BOUNDS.get(kind, (-np.inf, np.inf))
+    return float(np.mean((low < least - 1e-9) | (high > most + 1e-9)))
+
+
+def run_shape(kind: str, seed: int, n_rows: int, members: int) -> dict[str, Any]:
+    """CRPS of trees and law over the true law's, coverage, ends beyond the support."""
+    rows = shape_rows(kind, seed, n_rows)
+    model = fit_pair(rows.X, rows.y, members)
+    found = compare(model, rows.new, rows.target)
     return {
-        **found, "CRPS ratio": found["CRPS"] / truth,
-        "trees' CRPS ratio": found["trees CRPS"] / truth,
-        "beyond": float(np.mean((low < least - 1e-9) | (high > most + 1e-9))),
+        **found, "CRPS ratio": found["CRPS"] / rows.truth,
+        "trees' CRPS ratio": found["trees CRPS"] / rows.truth,
+        "beyond": ends_beyond(kind, model.predict_distribution(rows.new)),
     }  # fmt: skip
 
 
@@ -208,11 +229,15 @@ def tail_splits(X: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.n
                 yield np.flatnonzero(~beyond), np.flatnonzero(beyond)
 
 
+def tail_rows(data_dir: Path, name: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of a set in a random order."""
+    table = pd.read_csv(data_dir / f"{name}.csv.gz").sample(frac=1, random_state=0)[:n_rows]
+    return table.drop(columns="target").to_numpy(float), table["target"].to_numpy(float)
+
+
 def run_tails(data_dir: Path, name: str, n_rows: int, members: int) -> dict[str, Any]:
     """Tails and random rows of a set, means over the splits."""
-    table = pd.read_csv(data_dir / f"{name}.csv.gz").sample(frac=1, random_state=0)[:n_rows]
-    X = table.drop(columns="target").to_numpy(float)
-    y = table["target"].to_numpy(float)
+    X, y = tail_rows(data_dir, name, n_rows)
     order = np.random.default_rng(0).permutation(len(y))
     cut = len(y) // 5
     splits = [("random", order[cut:], order[:cut])]

@@ -6,11 +6,16 @@ takes.
 
 from collections.abc import Mapping
 
-from benchmarks.protocols import cyclical, ibug, macau, ours, sglb, soft_trees
+from benchmarks.protocols import cyclical, ibug, law, macau, ours, sglb, soft_trees
 from benchmarks.tables.protocol import EFFORTS, Found, Protocol, Published, Score, Task
 
 __all__ = ["EFFORTS", "PROTOCOLS", "Found", "Protocol", "Published", "Score", "Task"]
 
 PROTOCOLS: Mapping[str, Protocol] = {
-    room.PROTOCOL.key: room.PROTOCOL for room in (sglb, cyclical, ibug, soft_trees, macau, ours)
+    protocol.key: protocol
+    for protocol in (
+        *(room.PROTOCOL for room in (sglb, cyclical, ibug, soft_trees, macau, ours)),
+        law.TAILS,
+        law.SHAPES_KNOWN,
+    )
 }

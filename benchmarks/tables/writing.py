@@ -76,6 +76,8 @@ def write_summary(board: Board) -> str:
     ]
     for found in count_agreement(board):
         table = board.table(found.table)
+        if not table.published:
+            continue
         differing = list_differences(board, found.table)
         explained = sum(bool(each.findings) for each in differing)
         counts = (found.judged, found.same, found.better, found.worse)

@@ -366,7 +366,7 @@ def read_board(path: Path | None = None) -> Board:
     --------
     >>> board = read_board()
     >>> [table.key for table in board.tables]
-    ['sglb', 'cyclical', 'ibug', 'soft_trees', 'macau', 'ours']
+    ['sglb', 'cyclical', 'ibug', 'soft_trees', 'macau', 'ours', 'tails', 'shapes']
     >>> board.table("ibug").published["power", "ibug", "crps"]
     Published(value=1.542, error=0.02, table='1', rounding=0.0005)
     """

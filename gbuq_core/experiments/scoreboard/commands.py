@@ -23,6 +23,7 @@ _IBUG = Explained("neighbours", "methods/ibug.md")
 _SOFT_TREES = Explained("soft_trees", "methods/soft_trees.md")
 _MACAU = Explained("heteroscedastic", "methods/macau.md")
 _CLOCKS = Explained("two_clocks", "methods/calibration.md")
+_LAW = Explained("beyond", "methods/stacking.md")
 _BASELINES = "methods/baselines.md"
 _BASELINE = Explained("", _BASELINES)
 _COMPARED = (
@@ -36,6 +37,7 @@ _EXPLAINED = {
     **dict.fromkeys(("vst", "vsgbm", "xbart"), _SOFT_TREES),
     **dict.fromkeys(("macau", "macau_linear", "macau_basic"), _MACAU),
     **dict.fromkeys(("vrf", "virtual_catboost"), Explained(_SGLB.page, _BASELINES)),
+    "stacked": _LAW,
     "gp": Explained(_SOFT_TREES.page, _BASELINES),
     **dict.fromkeys(_COMPARED, Explained(_MACAU.page, _BASELINES)),
 }

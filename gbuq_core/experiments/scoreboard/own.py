@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 OWN_SET = "your_table"
 _TABLE = "ours"  # of every method, nobody tuned
-# From scores of a comparison to ours, with the factor between their units.
+# From scores of a comparison to ours, with the factor between their units. The NLL of classes has a
+# score of its own.
 _SCORES: Mapping[str, tuple[str, float]] = {
     "crps": ("crps", 1.0),
-    "nll": ("nll", 1.0),
+    "nll": ("log_score", 1.0),
     "rmse": ("rmse", 1.0),
     "coverage": ("coverage_0.9", 1.0),
     "error_rate": ("error", 100.0),
@@ -64,6 +65,8 @@ def join_own(board: Board, compared: MethodComparison) -> Board:
             for theirs, (name, factor) in _SCORES.items()
             if theirs in method.scores and math.isfinite(method.scores[theirs].value)
         }
+        if not regression and "log_score" in found:
+            found["nll"] = found.pop("log_score")
         scores = {name: value for name, (value, _) in found.items()}
         errors = {name: error for name, (_, error) in found.items()}
         results.append(

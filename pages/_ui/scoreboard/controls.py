@@ -38,7 +38,7 @@ _EVERY, _FIRST_SCORE = "ours", "crps"
 _TABLES: Mapping[str, str] = MappingProxyType(
     {
         "ours": "Every method", "sglb": "1 SGLB", "cyclical": "2 Cyclical SGLB", "ibug": "3 IBUG",
-        "soft_trees": "4 Soft trees", "macau": "5 MACAU",
+        "soft_trees": "4 Soft trees", "macau": "5 MACAU", "tails": "Tails", "shapes": "Shapes",
     }
 )  # fmt: skip
 

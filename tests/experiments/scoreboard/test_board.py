@@ -39,7 +39,7 @@ def test_the_file_is_small_and_every_record_is_known():
     assert BOARD_FILE.stat().st_size < 1_000_000
     board = read_board()
     assert [table.key for table in board.tables] == [
-        "sglb", "cyclical", "ibug", "soft_trees", "macau", "ours",
+        "sglb", "cyclical", "ibug", "soft_trees", "macau", "ours", "tails", "shapes",
     ]  # fmt: skip
     for table in board.tables:
         assert {method.record for method in table.methods} <= {*METHODS, None}
@@ -111,7 +111,9 @@ def test_few_rows_are_a_board(tmp_path):
     path = tmp_path / "board.json"
     path.write_text(FEW_ROWS, encoding="utf-8")
     board = read_board(path)
-    assert [len(table.results) for table in board.tables] == [40] * 6
+    assert [len(table.results) for table in board.tables] == [
+        min(40, len(table.results)) for table in read_board().tables
+    ]
 
 
 @given(data=st.data())

@@ -44,7 +44,7 @@ def test_a_regression_joins_the_table_of_all_methods():
     assert table.find_set(OWN_SET).rows == 500
     assert table.find_set(OWN_SET).label == "your table"
     places = {score.key: i for i, score in enumerate(REGRESSION_SCORES)}
-    for ours, theirs in {"nll": "nll", "crps": "crps", "rmse": "rmse", "prr_total": "prr",
+    for ours, theirs in {"log_score": "nll", "crps": "crps", "rmse": "rmse", "prr_total": "prr",
                          "coverage_0.9": "coverage"}.items():  # fmt: skip
         assert table.ours(OWN_SET, "ibug", ours) == MeanError(1.0 + places[theirs], 0.1)
     assert table.results_of(OWN_SET, "gp") == ()
@@ -79,7 +79,7 @@ def test_joining_again_replaces_and_a_missing_number_is_left_out():
     assert [s.key for s in table.sets].count(OWN_SET) == 1
     assert table.results_of(OWN_SET, "ibug") == ()
     assert table.ours(OWN_SET, "knn", "crps") is None
-    assert table.ours(OWN_SET, "gp", "nll").mean == 3.0
+    assert table.ours(OWN_SET, "gp", "log_score").mean == 3.0
 
 
 def test_nothing_to_join_is_said():
