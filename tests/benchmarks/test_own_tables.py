@@ -85,3 +85,24 @@ def test_knowledge_is_compared_between_folds_and_seeds(table, tmp_path, monkeypa
         "largest over smallest median K of the folds", "NLL (nats)", "top 5 % by K",
     ]  # fmt: skip
     assert folds.fold_rows({}, ["made up"]) == []
+
+
+def test_second_files_are_drawn_honestly_and_shifted(table, tmp_path, monkeypatch):
+    few = pd.concat([table] * 5).assign(x1=np.random.default_rng(0).normal(size=1000).round(3))
+    few.to_csv(tmp_path / "power.csv.gz", index=False)
+    plan = ScorePlan(ensemble="virtual", n_trees=20, depth=2)
+    monkeypatch.setattr(own_tables, "ScorePlan", lambda seed, **given: replace(plan, seed=seed))
+    for name, n in (("HONEST_FILES", 2), ("SHIFT_SEEDS", 1)):
+        monkeypatch.setattr(own_tables, name, n)
+    monkeypatch.setattr(own_tables, "WAYS", ("one column",))
+    store = Store(tmp_path / "kept.json", {"version": 1})
+    own_tables.run(store, tmp_path, ["power"], ["shifted"], 1000)
+    found = store.results["power/0/shifted: one column"]
+    assert found["p"] < 0.05
+    assert found["why not"].endswith("100 are needed")  # of 120 held-out rows
+    store.put("power/1/shifted: one column", {**found, "plain": 0.8, "weighted": 0.9})
+    monkeypatch.setattr(own_tables, "SHIFT_SEEDS", 2)
+    honest, shifted = own_tables.rows_of(store, ["power"])
+    assert honest.what == "honest second files told apart at 5 %, of 2"
+    assert shifted.what == "power, shifted by one column: coverage of 90 %, 1 of 2 files"
+    assert shifted.met
