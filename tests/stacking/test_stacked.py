@@ -19,6 +19,7 @@ from gbuq_core import (
 )
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics import log_scores
+from gbuq_core.stacking import base
 
 OWN = {"n_members": 2, "n_trees": 30, "depth": 3, "random_state": 0}
 LGB = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}
@@ -120,6 +121,28 @@ def test_residuals_stand_on_the_process_where_it_is_closer():
     voices = quiet(regressor("two_clocks"), x[:300], y[:300]).predict_voices(x[300:])
     trees, residuals = (np.square(voices.mean[:, k] - f[300:]).mean() for k in (0, 1))
     assert residuals < 0.8 * trees
+
+
+@pytest.mark.parametrize("one_from", [60, 1000], ids=["lengths once", "lengths in each fold"])
+def test_the_process_hears_all_rows_and_is_judged_by_those_it_does_not_know(monkeypatch, one_from):
+    heard = []
+
+    def listen(process, axes, targets, *rest):
+        heard.append(targets[:, 0])
+        return tell(process, axes, targets, *rest)
+
+    tell = base.condition
+    monkeypatch.setattr(base, "condition", listen)
+    monkeypatch.setattr(base, "ONE_PROCESS_FROM", one_from)
+    monkeypatch.setattr(base, "_SMALLER_PROCESS", 40)
+    monkeypatch.setattr(base.processes, "MOST_ROWS", 50)
+    model = quiet(regressor())
+    assert len(model._process.points) == 50
+    every, *folds = heard
+    assert len(every) == 140
+    assert [len(fold) for fold in folds] == [112] * 5
+    # Each row is missing in one fold.
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.sort(np.repeat(every, 4)))
 
 
 def test_beyond_the_rows_the_process_speaks_louder_and_doubt_grows(model):
