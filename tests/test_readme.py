@@ -9,6 +9,7 @@ import pytest
 from tolerances import SAME_SUM
 
 from demos import NAMES
+from gbuq_core import BoostedEnsembleRegressor
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -42,7 +43,7 @@ def test_a_plain_fit_gives_intervals_that_hold():
     (before,) = re.findall(r"(\d+) of the 92\s+rows are inside", calibration)
     # Sums in another order (another processor) may move a row that lies on the edge.
     assert abs(inside - int(said)) <= 2
-    papers = names["BoostedEnsembleRegressor"](stopping=None, random_state=0)
+    papers = BoostedEnsembleRegressor(stopping=None, random_state=0)
     loc, scale = papers.fit(names["X"][:350], names["y"][:350]).predict_distribution(
         names["X"][350:]
     )
