@@ -76,27 +76,6 @@ def test_more_rows_speak_through_the_points():
     assert process.most == pytest.approx(max(alone), abs=1e-5)
 
 
-def test_with_noise_more_rows_are_nearly_as_good_as_a_process_of_all():
-    X = rows(900)[0]
-    f = np.sin(X[:, :1]) + 0.5 * X[:, 1:2] ** 2
-    y = f + np.random.default_rng(1).normal(size=f.shape)
-    few = fit_process(X[:80], y[:80])
-    kernel = ConstantKernel(few.signal) * Matern(few.lengths, nu=2.5)
-    all_rows = GaussianProcessRegressor(kernel, alpha=few.noise, optimizer=None)
-    bent = bend(X, few.bends)[0]
-    best = all_rows.fit(bent[:600], y[:600]).predict(bent[600:])
-    errors = [
-        np.square(mean[:, 0] - f[600:, 0]).mean()
-        for mean in (
-            few.predict(X[600:])[0],
-            condition(few, X[:600], y[:600]).predict(X[600:])[0],
-            best[:, None],
-        )
-    ]
-    assert errors[1] < 0.5 * errors[0]
-    assert errors[1] < 1.2 * errors[2]
-
-
 def test_a_start_is_left_for_a_better_likelihood_and_useless_columns_get_long_lengths():
     X, y = rows(120)
     process = fit_process(X, y)
