@@ -80,7 +80,7 @@ class PeerRegressor(RegressorMixin, _Peer):
             if hasattr(model, name):
                 found = getattr(model, name)(X)
                 if isinstance(found, Distribution):
-                    return found
+                    return law_through(found.quantile(levels), n)
                 return law_through(_ask(found, n), n)
         if hasattr(model, "predict_quantiles"):
             return law_through(model.predict_quantiles(X, alpha=levels), n)

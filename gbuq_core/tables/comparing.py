@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter
 from gbuq_core.jobs import available_memory_bytes, check_memory, stage
 from gbuq_core.methods import METHODS
-from gbuq_core.metrics import log_scores, prr, wilson_band
+from gbuq_core.metrics import prr, wilson_band
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
 from gbuq_core.settings import AUTOMATIC
 from gbuq_core.tables.cleaning import Prepared, prepare_training
@@ -56,7 +56,7 @@ from gbuq_core.tables.plan import (
 )
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema, infer_schema
-from gbuq_core.tables.scoring import Fits, ScoredTable, fit_protocol, judge_fits
+from gbuq_core.tables.scoring import ScoredTable, fit_protocol, judge_fits
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
 MOST_SECONDS = 600.0  # of a method that is offered
@@ -397,10 +397,8 @@ def run_method(
         check_memory(needed, f"comparing {METHODS[key].label}")
         chosen = protocol or choose_protocol(int(prepared.known.sum()), False)
         fits = fit_protocol(chosen, prepared, made)
-        rows = np.flatnonzero(fits.held)
-        if "law" in METHODS[key].yields_for(prepared.target.task):
-            return _run_of_laws(key, made, fits, prepared, began)
         found, _ = judge_fits(fits, prepared, prepared, made)
+        rows = np.flatnonzero(fits.held)
         seconds = time.perf_counter() - began
         return _run(key, made, rows, prepared.y[rows], found.take(rows), seconds)
     except Cancelled:
@@ -446,31 +444,6 @@ def _run(
     return MethodRun(
         key=key, plan=plan, rows=rows, values=values, total=found.uncertainty.total,
         seconds=seconds,
-    )  # fmt: skip
-
-
-def _run_of_laws(
-    key: str, plan: ScorePlan, fits: Fits, prepared: Prepared, began: float
-) -> MethodRun:
-    """What the laws of a method's own models say of their held-out rows."""
-    rows, parts = np.flatnonzero(fits.held), []
-    for number in np.unique(fits.model_of_row[rows]):
-        mine = rows[fits.model_of_row[rows] == number]
-        law, y = fits.models[number].estimator.law(prepared.X.iloc[mine]), prepared.y[mine]
-        inside, scores = law.interval(LEVEL), log_scores(law, y, prepared.resolution)
-        parts.append(
-            {
-                "rows": mine, "nll": scores.values, "crps": law.crps(y),
-                "squared_error": (y - law.loc) ** 2, "total": law.variance(),
-                "inside": ((y >= inside.lower) & (y <= inside.upper)).astype(np.float64),
-            }
-        )  # fmt: skip
-    values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    order = np.argsort(values.pop("rows"))
-    values = {name: column[order] for name, column in values.items()}
-    return MethodRun(
-        key=key, plan=plan, rows=rows, total=values.pop("total"), values=values,
-        seconds=time.perf_counter() - began,
     )  # fmt: skip
 
 

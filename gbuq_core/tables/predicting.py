@@ -118,13 +118,11 @@ class ListedModel:
             loc = np.asarray(self.estimator.predict(rows), dtype=np.float64)
             return RowsJudged(loc, None, self.estimator.predict_uncertainty(rows))
         # One distribution and no members: all of its variance is noise to this model.
-        loc, scale = self.estimator.predict_distribution(rows)
-        return RowsJudged(loc, None, Uncertainty(scale**2, scale**2, np.full(len(loc), np.nan)))
-
-    def law(self, X: pd.DataFrame) -> Distribution:
-        """The law of rows by a method that yields one, in units of the target."""
-        found: Distribution = self.estimator.predict_distribution(self.columns_.numbers(X))
-        return LogDistribution(found) if is_on_log_scale(self) else found
+        found = self.estimator.predict_distribution(rows)
+        own = found if "law" in self.method.yields else None
+        variance = np.square(found.scale) if own is None else own.variance()
+        unknown = np.full(len(variance), np.nan)
+        return RowsJudged(found.loc, None, Uncertainty(variance, variance, unknown), law=own)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -453,7 +451,8 @@ def _judge_listed(
         exp_uncertainty(loc, parts),
         np.sqrt(np.maximum(parts.total, _SMALLEST_SHARE**2)),
     )
-    return add_nll(Predictions(mean, none, of_y, nll, *flags, normal, loc, scale), y, step)
+    law = None if found.law is None else LogDistribution(found.law)
+    return add_nll(Predictions(mean, none, of_y, nll, *flags, normal, loc, scale, law), y, step)
 
 
 def judge_members(
