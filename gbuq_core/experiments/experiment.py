@@ -22,6 +22,8 @@ from gbuq_core.settings import plan_of
 _LEAST_HEIGHT = 184  # of maps in a page of its own, which scrolls: titles have room over them
 Text = str | Callable[[Any], str]
 T = TypeVar("T")
+PAPER_HELD = ("The paper and this picture", "The paper")
+OURS_HELD = ("What is said, and what came out", "Statement")  # where no paper says it
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -124,7 +126,7 @@ class Account:
     # `about(run)` says of which settings the verdicts are, `silence(run)` why there are none
     about: Callable[[Any], str] = _nothing
     silence: Callable[[Any], str] = _nothing
-    statement: str = "The paper"  # whose the statements are
+    held: tuple[str, str] = PAPER_HELD  # over the statements in the download, and over their table
     # `outcomes(run)` returns those of seeds that the run has itself
     outcomes: Callable[[Any], Sequence[SeedOutcome]] = _none
     remark: Callable[[Any], str] = _nothing  # Markdown below the statements
@@ -254,11 +256,11 @@ def account_sections(
 ) -> list[Section]:
     """The downloaded page: pictures and closer looks, scores, statements and code."""
     said = one.about(run) if claims else one.silence(run)
-    table = claim_table(claims, one.statement) if claims else ()
+    table = claim_table(claims, one.held[1]) if claims else ()
     return [
         *pictures,
         *listed(one.scores(run) if scored else []),
-        *([Section(heading=f"{one.statement} and this picture", text=said, table=table)]
+        *([Section(heading=one.held[0], text=said, table=table)]
           if said or table else ()),
         *trials,
         Section(heading="Python", code=one.code(run)),

@@ -30,7 +30,7 @@ from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.live import live_knobs, send_tables
+from pages._ui.live import EVERY, live_knobs, send_tables
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.maps import show_maps
 from pages._ui.notices import show_notice
@@ -188,7 +188,9 @@ def _show_compared(
     ready = one.chosen(run.settings)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
-        figure = draw_compared(one, state, settings, fresh, values)
+        # All are shown at once, since no other view is in the file.
+        knobs = tuple(knob for knob in state.knobs if knob.key != EVERY.key)
+        figure = draw_compared(one, state._replace(knobs=knobs), settings, fresh, values)
         return compared_sections(one, run, figure, claims, values, kept, trial_results(others))
 
     if one.inside is not None:

@@ -24,7 +24,7 @@ from gbuq_core.experiments.beyond.picture import (
 )
 from gbuq_core.experiments.beyond.plane import plane_section
 from gbuq_core.experiments.claims import Claim, Threshold, judged
-from gbuq_core.experiments.experiment import Single
+from gbuq_core.experiments.experiment import OURS_HELD, Single
 from gbuq_core.experiments.python_text import call_lines
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
 from gbuq_core.figures.standalone import Section
@@ -214,7 +214,7 @@ BEYOND = Single(
     followed=sliders(BeyondSettings),
     words=describe_beyond,
     claims=check_claims,
-    statement="What is said",
+    held=OURS_HELD,
     why=look_sections,
     answer=answer_beyond,
     numbers=count_seeds,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.calibration.splits import HELD_OUT_FROM
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.experiment import Keep, Single, Work
+from gbuq_core.experiments.experiment import OURS_HELD, Keep, Single, Work
 from gbuq_core.experiments.python_text import call_lines
 from gbuq_core.experiments.two_clocks.data import SLOPE
 from gbuq_core.experiments.two_clocks.fit import OPENING, TwoClocksFit, fit_two_clocks
@@ -495,7 +495,7 @@ TWO_CLOCKS = Single(
     behind_statements=True,
     words=describe_two_clocks,
     claims=_claims,
-    statement="What is said",
+    held=OURS_HELD,
     outcomes=lambda look: () if look.seeds is None else check_seeds(look.seeds, look.tails),
     about=_about,
     why=_why,
