@@ -266,7 +266,7 @@ def row_intervals(
     centre, std, is_log = _centre_and_std(scored.predictions, scored.training)
     ends = Interval(centre - factors * std, centre + factors * std)
     if not is_log:
-        return ends
+        return _possible(ends, scored.predictions)
     with np.errstate(over="ignore"):
         return Interval(np.exp(ends.lower), np.exp(ends.upper))
 
@@ -295,9 +295,23 @@ def new_intervals(
     half = factor * np.maximum(law.scale, smallest_std)
     ends = Interval(law.loc - half, law.loc + half)
     if not is_log:
-        return ends
+        return _possible(ends, predictions)
     with np.errstate(over="ignore"):
         return Interval(np.exp(ends.lower), np.exp(ends.upper))
+
+
+def _possible(ends: Interval, predictions: Predictions) -> Interval:
+    """Ends without the values that the law's target cannot have, which hold no row."""
+    support = getattr(predictions.law, "support", None)
+    if support is None:
+        return ends
+    lower, upper = (np.clip(end, support.low, support.high) for end in ends)
+    if support.whole:
+        inner = np.ceil(lower), np.floor(upper)
+        between = inner[0] > inner[1]  # two whole numbers, of which the nearest is kept
+        nearest = np.round(0.5 * (np.where(between, lower + upper, 0.0)))
+        lower, upper = (np.where(between, nearest, end) for end in inner)
+    return Interval(lower, upper)
 
 
 def smallest_std(y: NDArray[np.float64], is_log: bool) -> float:

@@ -17,6 +17,7 @@ from gbuq_core.tables import (
     law_of,
     prepare_training,
     read_table,
+    row_intervals,
     score_table,
 )
 from gbuq_core.tables.estimating import MOST_ROWS_STACKED, settle_plan
@@ -62,6 +63,16 @@ def test_ends_of_intervals_are_values_that_the_target_can_have(scored):
     assert any("The target is a whole number from 0" in said for said in scored.notices)
     few = law_of(scored.predictions, np.array([5, 80, 2])).interval(0.9)
     np.testing.assert_array_equal(np.stack(few, axis=1), ends[[5, 80, 2]])
+
+
+def test_conformal_intervals_end_on_possible_values_too(scored):
+    for level in (0.05, 0.8, 0.999):
+        lower, upper = row_intervals(scored, level, conformal=True)
+        assert (lower >= 0.0).all()
+        assert (lower <= upper).all()
+        np.testing.assert_array_equal(lower, np.round(lower))
+        inside = (lower <= scored.training.y) & (scored.training.y <= upper)
+        assert inside.mean() > level - 0.1
 
 
 def test_a_project_says_of_a_second_file_what_the_table_does(counts):
