@@ -10,6 +10,7 @@ from gbuq_core.tables import LAW_MEANING, RowLaw, ScoredTable, row_law, why_no_l
 
 _LISTED = 10
 _SHARE = 0.01  # a voice with less is not in the sentence
+_LIKELY = 0.05  # a whole number that is worth a word
 _LOUDER = 0.1  # by so much more weight the trend speaks beyond the rows
 
 
@@ -39,14 +40,13 @@ def describe_law(scored: ScoredTable, law: RowLaw) -> str:
 
 def _say_values(scored: ScoredTable, law: RowLaw) -> str:
     """What is likely, and how likely."""
+    best = int(law.values.argmax())
     if law.kind == "classes":
-        best = int(law.values.argmax())
         name = shown(scored.training.target.classes[best])
         return f"{name} has a probability of {percent(law.values[best], 0)}."
     told = [f"It is exactly {at:g} with a probability of {percent(chance, 0)}."
             for at, chance in law.spikes if chance >= 0.005]  # fmt: skip
-    if law.kind == "masses":
-        best = int(law.values.argmax())
+    if law.kind == "masses" and law.values[best] >= _LIKELY:
         likely = f"{law.points[best]:g} is likeliest ({percent(law.values[best], 0)})"
         _, low, high = law.intervals[-1]
         return f"{likely}, and 90 % of what is possible lies from {low:g} to {high:g}."
