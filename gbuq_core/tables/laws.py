@@ -136,7 +136,7 @@ def row_law(scored: ScoredTable, row: int) -> RowLaw:
     --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + i % 3}" for i in range(60))
-    >>> plan = ScorePlan(method="stacked", n_folds=2, knobs=(("n_members", 2), ("n_trees", 20)))
+    >>> plan = ScorePlan(method="stacked", n_folds=2, n_members=2, n_trees=20)
     >>> scored = score_table(read_table(f"x,y\n{rows}".encode()), "y", task="regression", plan=plan)
     >>> law = row_law(scored, 3)
     >>> law.kind, bool(abs(sum(voice.weight for voice in law.voices) - 1) < 1e-9)

@@ -35,7 +35,7 @@ from tests.tables.test_explaining import assert_adds_up
 SMALL = {"n_members": 2, "n_trees": 40, "depth": 3}
 PLANS = {
     "sglb": ScorePlan(ensemble="independent", n_folds=2, **SMALL),
-    "stacked": ScorePlan(method="stacked", n_folds=2, knobs=tuple(SMALL.items()), **SMALL),
+    "stacked": ScorePlan(method="stacked", n_folds=2, **SMALL),
 }
 DRAWN = ("row", "edit")  # by the page
 WORDS = re.compile(r"[A-Z\"0-9].*[.]", re.DOTALL)
@@ -158,8 +158,7 @@ def test_far_from_the_rows_the_words_say_what_counts_for_more(tables):
 def test_whole_numbers_have_masses():
     frame = make_frame("regression", 80)
     frame["y"] = frame["y"].round()
-    knobs = {**SMALL, "n_trees": 10}
-    plan = replace(PLANS["stacked"], knobs=tuple(knobs.items()), **knobs)
+    plan = replace(PLANS["stacked"], n_trees=10)
     scored = score_table(as_table(frame), "y", task="regression", plan=plan)
     law = row_law(scored, 5)
     assert law.kind == "masses"
