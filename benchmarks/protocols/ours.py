@@ -305,6 +305,7 @@ PROTOCOL = Protocol(
         "vst:scaled": Seconds(3.0, 3.0),
         "ngboost:scaled": Seconds(3.0, 1.0), "ngboost": Seconds(2.0, 0.5),
         "macau_linear:scaled": Seconds(0.5, 0.5), LAW: Seconds(8.0, 0.5),
+        "sgb:two_clocks": Seconds(0.5, 2.0), "virtual_sglb:two_clocks": Seconds(0.5, 1.25),
         DEFAULT_ON_ALL: Seconds(14.0, 0.0),
     },
     methods_on=methods_on,
