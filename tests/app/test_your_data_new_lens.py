@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ class Reads:
 
 @pytest.fixture(scope="module")
 def tables():
-    """A regression with a second file whose rows have no target, and three classes."""
+    """A regression with a second file whose rows have no target, two classes, and laws."""
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 520))
     plan = ScorePlan(ensemble="virtual", n_trees=20, depth=2)
@@ -74,7 +75,9 @@ def tables():
     numbers = score_table(first, "y", new=second, plan=plan)
     numbers = add_unfamiliarity(numbers, measure_unfamiliarity(numbers.training, numbers.scored))
     named = read_table(csv_of(x=x, z=z, y=np.where(x * z > 0.2, "b", "a")))
-    return (numbers, first), (score_table(named, "y", plan=plan), named)
+    law = replace(plan, method="stacked", ensemble="independent", n_members=2)
+    laws = score_table(first, "y", plan=law)
+    return (numbers, first), (score_table(named, "y", plan=plan), named), (laws, first)
 
 
 @pytest.mark.parametrize("key", LENSES)

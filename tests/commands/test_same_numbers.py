@@ -20,7 +20,7 @@ from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.pictures import in_unit
 from gbuq_core.lenses.register import reader_choices
 from gbuq_core.lenses.report import lens_sections, result_page, table_report
-from gbuq_core.lenses.row import describe_row, say_members, say_parts, say_unfamiliarity
+from gbuq_core.lenses.row import describe_row, say_members, say_parts, say_unfamiliarity, say_width
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -122,7 +122,9 @@ def test_a_row_is_explained_as_on_the_page(case, cut, capsys):
     assert found["members"]["mean"] == own.member_loc.tolist()
     assert found["members"]["probabilities"] == own.member_probabilities.tolist()
     told = describe_row(scored, shown, own, ROW - 1, say_unfamiliarity(scored, ROW - 1))
-    assert found["words"] == [told, say_members(own), say_parts(scored, ROW - 1)]
+    width = say_width(own)
+    parts = [told, say_members(own), say_parts(scored, ROW - 1), width]
+    assert found["words"] == [part for part in parts if part]
 
 
 def test_the_report_is_the_pages(case, tmp_path, capsys):

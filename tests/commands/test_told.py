@@ -54,9 +54,10 @@ def test_a_row_is_explained_with_the_numbers_of_python(path, scored, capsys):
     assert lines[0] == "Row 7 (line 8 of the file)"
     assert lines[1].startswith("Predicted ")
     assert "members predict from" in lines[2]
-    assert lines[3].startswith("Column  Value ")
-    assert lines[3].endswith("Data (variance)  Knowledge (variance)")
-    assert {line.split()[0] for line in lines[4:]} == {"x", "group", "class"}
+    assert lines[3].startswith("Its interval of 90 % is ")
+    assert lines[4].startswith("Column  Value ")
+    assert lines[4].endswith("Data (variance)  Knowledge (variance)  Width")
+    assert {line.split()[0] for line in lines[5:]} == {"x", "group", "class"}
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def test_a_weight_is_so_many_rows():
 
 def judged(log_gain, crps_gain, n=400):
     """Trees and one other voice, better by so much in either score in the mean."""
-    noise = RNG.normal(size=n)
+    noise = np.random.default_rng(1).normal(size=n)  # the same, whatever ran before
     masses = np.stack([np.full(n, 0.1), 0.1 * np.exp(log_gain + 0.1 * noise)])
     ahead = np.zeros((n, 1))
     errors = np.stack([np.ones(n), 1.0 - crps_gain + 0.1 * noise])

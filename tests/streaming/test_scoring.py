@@ -128,7 +128,10 @@ def test_the_command_streams_the_same_file(files, whole, small_blocks, tmp_path,
     record = json.loads(capsys.readouterr().out)
     assert run(files, tmp_path / "whole.csv", "--json") == 0
     (tmp_path / "whole.csv").unlink()
-    assert record["drift"] == json.loads(capsys.readouterr().out)["drift"]
+    drift = json.loads(capsys.readouterr().out)["drift"]
+    for name in ("p_value", "effective_rows", "weighted"):  # which take all rows at once
+        del drift[name]
+    assert record["drift"] == drift
     assert (record["rows"], record["parts"], record["parts_kept"]) == (92, 6, 0)
     assert record["new_scores"]["rows"] == 91
     assert any("It is in row 92" in notice for notice in record["notices"])

@@ -31,7 +31,7 @@ from gbuq_core.tables import (
     score_table,
     to_csv_bytes,
 )
-from gbuq_core.tables.plan import BOOSTED, table_methods
+from gbuq_core.tables.plan import BOOSTED, STACKED, table_methods
 from gbuq_core.tables.predicting import fit_rows, predict_rows
 from tests.project_parts import plan_of, quick, small_table
 
@@ -59,7 +59,8 @@ def test_knowledge_is_empty_where_the_record_has_none(task, key, table):
     record = METHODS[key]
     if record.missing():
         pytest.skip(record.missing())
-    plan = quick(method=key, ensemble="independent") if key in BOOSTED else plan_of(key)
+    boosted = key in (*BOOSTED, STACKED)
+    plan = quick(method=key, ensemble="independent") if boosted else plan_of(key)
     prepared = prepare_training(table, infer_schema(table), TARGETS[task])
     model = fit_rows(plan, prepared, np.arange(100))
     n_classes = len(prepared.target.classes)

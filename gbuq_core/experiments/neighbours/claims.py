@@ -32,6 +32,7 @@ from gbuq_core.experiments.neighbours.plan import (
 from gbuq_core.experiments.neighbours.scores import (
     BaselineFit,
     average_with,
+    family_law,
     family_posterior,
     fit_baseline,
     needed_fits,
@@ -40,7 +41,6 @@ from gbuq_core.experiments.neighbours.scores import (
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.ibug import FAMILIES
-from gbuq_core.ibug.family_distribution import FamilyDistribution
 from gbuq_core.metrics import crps_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
 from gbuq_core.presentation import short
@@ -235,7 +235,7 @@ def _claim_of_family(fit: NeighboursFit, search: NeighboursSearch, view: Neighbo
     normal = own = fit.data.log_scores(NormalDistribution(view.loc, view.scale))
     if chosen != "normal":
         posterior = family_posterior(fit, search, view, chosen)
-        own = fit.data.log_scores(FamilyDistribution(view.loc, view.scale, posterior))
+        own = fit.data.log_scores(family_law(view, posterior))
     gap = gap_between(own, normal)
     label = FAMILIES[chosen].label
     if chosen == "normal":

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from gbuq_core.distribution import NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.neighbours.data import NeighboursData, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import (
@@ -36,7 +36,6 @@ from gbuq_core.experiments.neighbours.plan import (
     why_not,
 )
 from gbuq_core.ibug import FAMILIES, Posterior, cdf, moments
-from gbuq_core.ibug.family_distribution import FamilyDistribution
 from gbuq_core.metrics import coverage, crps_gaussian, pit_coverage, rmse
 from gbuq_core.presentation import digits, megabytes
 from gbuq_core.validation import check_choice
@@ -316,6 +315,13 @@ def family_posterior(
     )
 
 
+def family_law(view: NeighboursView, posterior: Posterior) -> Distribution:
+    """The law of the neighbours' family; it is imported once something has been fitted."""
+    from gbuq_core.ibug.family_distribution import FamilyDistribution
+
+    return FamilyDistribution(view.loc, view.scale, posterior)
+
+
 def _score_family(
     fit: NeighboursFit,
     search: NeighboursSearch,
@@ -325,7 +331,7 @@ def _score_family(
 ) -> NeighboursScore:
     posterior, y = family_posterior(fit, search, view, family), fit.data.y_test
     share = pit_coverage(np.clip(cdf(posterior, y), 0.0, 1.0), [LEVEL])
-    law = FamilyDistribution(view.loc, view.scale, posterior)
+    law = family_law(view, posterior)
     crps, width = integrate_posterior(posterior, y, view.loc, view.scale)
     if posterior.centres is not None:  # kernels stand on the neighbours, not on loc and scale
         normal = replace(
