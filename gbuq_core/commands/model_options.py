@@ -43,7 +43,7 @@ def add_intervals(add: Callable[..., Any], by_group: bool = True) -> None:
             "rows of each group of this column need; small groups share; several names with commas "
             "between are columns whose groups overlap")  # fmt: skip
         add("--conformal-shift", action="store_true", help="conformal intervals; where the rows of "
-            "NEW can be told from the others, weighted for that, if enough held-out rows are like "
+            "NEW differ from the others, weighted for that, if enough held-out rows are like "
             "them")  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def _shift_sections(seen: Seen, found: ShiftWeights) -> list[Section]:
 
 def _shift_title(seen: Seen) -> str:
     is_class = bool(seen.scored.training.target.classes)
-    return "Can its rows be told from the first's?" if is_class else "Do intervals hold there?"
+    return "Do its rows differ from the first file's?" if is_class else "Do intervals hold there?"
 
 
 LENSES = (
@@ -175,7 +175,7 @@ LENSES = (
         concerns=lambda seen: seen.scored.protocol == "new_file",
         refuse=lambda seen: why_no_shift(seen.scored),
         seconds=lambda seen: min(_cells(seen), _MOST_CELLS_TOLD) * _SECONDS_PER_CELL_TOLD,
-        waiting=Waiting("Telling the rows of the files apart"),
+        waiting=Waiting("Comparing the rows of both files"),
         compute=lambda seen: measure_shift(seen.scored, seen.scored.plan.seed),
         sections=_shift_sections,
     ),

@@ -445,7 +445,7 @@ LENSES = (
     Lens(
         key="caught",
         place=GOOD,
-        title="From which probability on is a class found often enough?",
+        title="Which probability finds enough rows of a class?",
         meaning=_CAUGHT_MEANING,
         knobs=(CAUGHT,),
         concerns=lambda seen: len(seen.scored.training.target.classes) == 2,

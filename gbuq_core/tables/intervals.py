@@ -468,7 +468,8 @@ def _check_weights(scored: ScoredTable, shift: ShiftWeights, by: OwnGroups | Non
         raise InvalidParameter("Weights for a shift do not go with groups: choose one of them.")
     if not len(shift.rows):
         raise InvalidParameter(
-            "The second file's rows cannot be told from the first's, so there are no weights: "
+            "The rows of the second file do not differ measurably from those of the first, so "
+            "there are no weights: "
             "leave the shift out."
         )
 

@@ -140,11 +140,11 @@ def describe_shift(weights: ShiftWeights) -> str:
     """The test and the weights in two plain sentences."""
     if weights.p_value > LEVEL:
         return (
-            "The second file's rows cannot be told from the first's (p = "
-            f"{short(weights.p_value, 2)}): intervals need no weights."
+            "The rows of the second file do not differ measurably from those of the first (p = "
+            f"{short(weights.p_value, 2)}). Intervals need no weights."
         )
     p = "p < 0.001" if weights.p_value < 0.001 else f"p = {short(weights.p_value, 2)}"
-    told = f"The second file's rows can be told from the first's ({p})."
+    told = f"The rows of the second file differ from those of the first ({p})."
     if weights.why_not:
         return f"{told} {weights.why_not}, so intervals are not weighted for that."
     return (

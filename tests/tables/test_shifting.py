@@ -110,8 +110,8 @@ def test_honest_files_are_seldom_told_apart_and_equal_rows_never():
 
 def test_what_was_done_is_said_and_what_cannot_be_is_refused(moved, tmp_path, capsys):
     honest = measure_shift(score_table(table_of(400, 0), "y", new=table_of(100, 2), plan=PLAN))
-    assert re.search(r"cannot be told .* \(p = [\d.]+\): intervals need no", describe_shift(honest))
-    with pytest.raises(InvalidParameter, match=r"cannot be told .* leave the shift out"):
+    assert re.search(r"do not differ .* \(p = [\d.]+\)\. Intervals need no", describe_shift(honest))
+    with pytest.raises(InvalidParameter, match=r"do not differ .* leave the shift out"):
         with_intervals(moved, conformal=True, shift=honest)
     few = score_table(table_of(400, 0), "y", new=table_of(100, 2, 0.8), plan=PLAN)
     shift = measure_shift(few)
@@ -161,5 +161,5 @@ def test_classes_are_told_apart_without_intervals():
     seen = Seen(classes, None, SimpleNamespace())
     lens = LENSES["shift"]
     assert lens.without(seen) == ("weighted",)
-    assert lens.heading(seen) == "Can its rows be told from the first's?"
+    assert lens.heading(seen) == "Do its rows differ from the first file's?"
     assert len(lens.sections(seen, lens.compute(seen))[0].text) == 1
