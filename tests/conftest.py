@@ -32,6 +32,7 @@ gc.disable()
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = sys.modules["__main__"]
 LARGE_ANSWER = 2**22  # bytes
+DRAWN = {}  # the state after the import, of each module's generators
 COMPILING_SECONDS = 900
 WORKER_BYTES = 3 * 2**30  # a worker with its servers, its Chromium or a hostile file
 
@@ -61,9 +62,17 @@ def pytest_collect_file():
     return [collector for collector in collectors if type(collector) is pytest.Module]
 
 
-def pytest_runtest_setup():
-    """Take the app away from ``__main__``, where Streamlit leaves it: a child would run it."""
+def pytest_runtest_setup(item):
+    """Set back what a test before may have left: the app in ``__main__``, and drawn numbers.
+
+    A child would run the app that Streamlit leaves there. What a test draws from a generator of its
+    module must not depend on the tests that its worker ran before.
+    """
     sys.modules["__main__"] = MAIN
+    for name, value in vars(item.module).items() if hasattr(item, "module") else ():
+        if isinstance(value, np.random.Generator):
+            start = DRAWN.setdefault((item.module, name), value.bit_generator.state)
+            value.bit_generator.state = start
 
 
 def pytest_collection_finish():
