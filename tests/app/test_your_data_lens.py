@@ -126,7 +126,8 @@ def test_texts_become_values_or_sentences():
 
 def test_a_typed_value_is_put_on_the_curve_where_it_belongs():
     rows = "\n".join(f"{k % 7},{'ab'[k % 2]},{k % 7 + 0.1 * (k % 3)}" for k in range(60))
-    scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    plan = ScorePlan(method="sglb", n_trees=20)
+    scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y", plan=plan)
     for column, value in (("x", 2.5), ("x", -1.0), ("x", 70.0), ("kind", "c")):
         said = score_edited(scored, 3, {column: value})
         found = with_point(column_curve(scored, 3, column), value, said)

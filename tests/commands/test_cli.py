@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
 ADDED = ["prediction", "lower_90", "upper_90", *KINDS, *(f"{kind}_std" for kind in KINDS)]
 FAMILIARITY = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
-SMALL = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
+SMALL = ["--method", "sglb", "--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 FAST = [*SMALL, "--ensemble", "virtual"]
 COUNT = list(range(40))
 
@@ -340,8 +340,8 @@ def test_stopping_none_uses_all_trees(train, tmp_path, capsys):
     found = {}
     for rule in ("two_clocks", "none"):
         out = tmp_path / f"{rule}.csv"
-        options = ["--trees", "200", "--depth", "4", "--stopping", rule, "--unfamiliarity=no"]
-        assert score(train, "--target", "y", "--out", out, *options) == 0
+        options = ["--method=sglb", "--trees=200", "--depth=4", f"--stopping={rule}"]
+        assert score(train, "--target=y", "--out", out, *options, "--unfamiliarity=no") == 0
         assert ("The mean uses" in capsys.readouterr().err) == (rule == "two_clocks")
         found[rule] = pd.read_csv(out)
     assert list(found["none"].columns) == list(found["two_clocks"].columns)

@@ -12,7 +12,7 @@ from command_parts import refusal
 from gbuq_core.__main__ import main
 from gbuq_core.tables import decoding, files, read_table
 
-FAST = ["--trees", "20", "--depth", "2", "--learning-rate", "0.1", "--target", "y"]
+FAST = ["--method=sglb", "--trees", "20", "--depth", "2", "--learning-rate", "0.1", "--target", "y"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from gbuq_core.tables import Edits, ReadOptions, ScorePlan, read_table, score_ta
 from gbuq_core.tables.code import TableRecipe, table_code, table_command
 from gbuq_core.tables.cutting import Cut
 
-FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
+FAST = ["--method", "sglb", "--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 
 
 def frame_of(n=120):

@@ -179,7 +179,7 @@ def test_the_scored_method_is_not_fitted_again(monkeypatch, second):
 
 
 def test_an_open_plan_is_settled_as_scoring_settles_it():
-    table, plan = as_table(frame_of()), ScorePlan(depth=2, n_trees=20, n_jobs=1)
+    table, plan = as_table(frame_of()), ScorePlan(method="sglb", depth=2, n_trees=20)
     scored = score_table(table, "y", plan=plan)
     (found,) = compare_methods(table, "y", ["sglb"], plan=plan).methods
     assert scored.plan.n_members == 5

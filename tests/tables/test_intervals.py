@@ -1,6 +1,7 @@
 """Intervals of a scored table: by the law, and conformal ones beside a slow obvious twin."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -230,9 +231,7 @@ def test_small_groups_share_and_what_cannot_be_repaired_is_said(folds):
     assert (groups.rows[(shop == "east") | (shop == "west")] == -1).all()
     with pytest.raises(InvalidParameter, match='There is no column "town"'):
         own_groups(scored, "town", table)
-    grouped = score_table(
-        table, "y", plan=ScorePlan(n_trees=20, split="group", split_column="shop")
-    )
+    grouped = score_table(table, "y", plan=replace(FAST, split="group", split_column="shop"))
     with pytest.raises(InvalidParameter, match='held out by "shop"'):
         own_groups(grouped, "shop", table)
     small = load_builtin("wine")
@@ -282,7 +281,7 @@ def test_on_a_log_scale_they_are_positive_and_not_symmetric():
     x = rng.normal(size=120)
     y = np.exp(x + 0.5 * rng.normal(size=120))
     lines = "\n".join(f"{a},{b}" for a, b in zip(x, y, strict=True))
-    plan = ScorePlan(n_trees=40, depth=3, scale="log")
+    plan = replace(FAST, scale="log")
     scored = score_table(read_table(f"x,y\n{lines}\n".encode()), "y", plan=plan)
     lower, upper = row_intervals(scored, 0.9, conformal=True)
     assert (lower > 0.0).all()

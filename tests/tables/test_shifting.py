@@ -126,7 +126,7 @@ def test_what_was_done_is_said_and_what_cannot_be_is_refused(moved, tmp_path, ca
         with_intervals(moved, conformal=True, by=groups, shift=measure_shift(moved))
     with pytest.raises(InvalidParameter, match="no second file"):
         measure_shift(score_table(table_of(60, 0), "y", plan=PLAN))
-    plan = ScorePlan(n_trees=20, split="group", split_column="shop")
+    plan = ScorePlan(method="sglb", n_trees=20, split="group", split_column="shop")
     grouped = score_table(table_of(200, 0), "y", new=table_of(60, 1), plan=plan)
     with pytest.raises(InvalidParameter, match="held out by groups"):
         measure_shift(grouped)
