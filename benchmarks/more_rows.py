@@ -30,7 +30,7 @@ NEXT_SETS = ("concrete", "energy", "boston", "wine")
 SEEDS = range(10)
 NEXT_SEEDS = range(10, 20)  # the rule was chosen on seeds 0 to 9 of concrete and energy
 RULES = ("ours", "knowledge")
-_PLAN = ScorePlan(n_trees=200, depth=4)
+_PLAN = ScorePlan(method="sglb", n_trees=200, depth=4)
 _NEXT_PLAN = ScorePlan(n_trees=200, depth=4, ensemble="independent", n_members=5)
 _LABELLED, _ASKED = 0.2, 0.05
 _DRAWS = 3  # random choices a seed

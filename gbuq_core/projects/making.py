@@ -114,7 +114,8 @@ def fit_project(
     >>> from gbuq_core.projects import fit_project, score_project
     >>> from gbuq_core.tables import ScorePlan, read_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y",
+    ...                       plan=ScorePlan(method="sglb", n_trees=20))
     >>> found = score_project(project, read_table(b"x\n3\n", to_score=True))
     >>> found.frame.columns.tolist()[:4]
     ['x', 'prediction', 'lower_90', 'upper_90']
@@ -193,7 +194,7 @@ def project_of(
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}".encode())
-    >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
     >>> again = restore_project(project_of(scored, table, cohorts={"low": "x < 2"}), table)
     >>> again.frame.equals(scored.frame)
     True
@@ -239,7 +240,7 @@ def estimate_project(scored: ScoredTable, table: Table | None = None) -> int:
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}".encode())
-    >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
     >>> ratio = estimate_project(scored) / len(project_bytes(project_of(scored, table)))
     >>> 0.5 < ratio < 2.0
     True
@@ -414,7 +415,8 @@ def describe_project(project: Project) -> tuple[str, ...]:
     >>> from gbuq_core.projects import describe_project, fit_project
     >>> from gbuq_core.tables import ScorePlan, read_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y",
+    ...                       plan=ScorePlan(method="sglb", n_trees=20))
     >>> for sentence in describe_project(project)[:3]:
     ...     print(sentence)
     The project is about "table", with 60 rows and 2 columns.

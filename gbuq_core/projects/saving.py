@@ -46,7 +46,8 @@ def project_bytes(project: Project) -> bytes:
     >>> from gbuq_core.projects import fit_project, open_project, project_bytes
     >>> from gbuq_core.tables import ScorePlan, read_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y",
+    ...                       plan=ScorePlan(method="sglb", n_trees=20))
     >>> content = project_bytes(project)
     >>> project_bytes(open_project(content)) == content
     True
@@ -90,7 +91,8 @@ def save_project(project: Project, target: Any) -> None:
     >>> from gbuq_core.projects import fit_project, open_project, save_project
     >>> from gbuq_core.tables import ScorePlan, read_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y",
+    ...                       plan=ScorePlan(method="sglb", n_trees=20))
     >>> file = io.BytesIO()
     >>> save_project(project, file)
     >>> open_project(file.getvalue()).target.name

@@ -139,7 +139,8 @@ def compare_cohorts(
     >>> noise = rng.normal(0, np.where(shop == "south", 2.0, 0.1))
     >>> rows = zip(x.round(3), shop, (x + noise).round(3), strict=True)
     >>> text = "x,shop,y\n" + "\n".join(",".join(map(str, row)) for row in rows)
-    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=50))
+    >>> scored = score_table(read_table(text.encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=50))
     >>> found = compare_cohorts(scored, {"southern": "shop = south", "low": "x < 0.5"})
     >>> [(cohort.name, cohort.gaps.error.told_apart) for cohort in found.cohorts]
     [('southern', True), ('low', False)]
@@ -185,7 +186,7 @@ def cohort_rows(
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> scored = score_table(
-    ...     read_table(f"x,y\n{rows}\n".encode()), "y", plan=ScorePlan(n_trees=20)
+    ...     read_table(f"x,y\n{rows}\n".encode()), "y", plan=ScorePlan(method="sglb", n_trees=20)
     ... )
     >>> cohort_rows(scored, {"low": "x < 2", "zero": "x = 0"}).sum(axis=0).tolist()
     [18, 9]

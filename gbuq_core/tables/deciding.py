@@ -129,7 +129,7 @@ def deciding_rows(
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y",
-    ...                      plan=ScorePlan(n_trees=40))
+    ...                      plan=ScorePlan(method="sglb", n_trees=40))
     >>> found = deciding_rows(scored, 3, k=2)
     >>> found.columns, found.cells
     (('x', 'kind'), ('3', 'b'))

@@ -203,7 +203,8 @@ def measure_drift(scored: ScoredTable, seed: int = 0) -> TableDrift:
     ...     x, z = rng.normal(shift, 1.0, n).round(3), rng.normal(size=n).round(3)
     ...     lines = "\n".join(f"{a},{b},{a - b:.3f}" for a, b in zip(x, z, strict=True))
     ...     return read_table(f"x,z,y\n{lines}".encode())
-    >>> scored = score_table(make(0.0, 200), "y", new=make(1.5, 100), plan=ScorePlan(n_trees=30))
+    >>> scored = score_table(make(0.0, 200), "y", new=make(1.5, 100),
+    ...                      plan=ScorePlan(method="sglb", n_trees=30))
     >>> drift = measure_drift(scored)
     >>> [(column.name, column.size) for column in drift.columns]
     [('x', 'large'), ('z', 'not told apart')]

@@ -147,7 +147,7 @@ def score_edited(
     >>> from gbuq_core.tables import read_table, score_table, ScorePlan
     >>> rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y",
-    ...                      plan=ScorePlan(n_trees=40))
+    ...                      plan=ScorePlan(method="sglb", n_trees=40))
     >>> bool(score_edited(scored, 3, {}).prediction == scored.frame["prediction"][3])
     True
     >>> edited = score_edited(scored, 3, {"x": 0, "kind": "c"})
@@ -209,7 +209,8 @@ def column_curve(
     --------
     >>> from gbuq_core.tables import read_table, score_table, ScorePlan
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> scored = score_table(read_table(f"x,y\n{rows}".encode()), "y", plan=ScorePlan(n_trees=40))
+    >>> scored = score_table(read_table(f"x,y\n{rows}".encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=40))
     >>> curve = column_curve(scored, 3, "x")
     >>> curve.values, bool(curve.loc[0] < curve.loc[-1])
     ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), True)

@@ -133,7 +133,8 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     >>> noise = rng.normal(0, np.where(shop == "south", 2.0, 0.1))
     >>> rows = zip(x.round(3), shop, (x + noise).round(3), strict=True)
     >>> text = "x,shop,y\n" + "\n".join(",".join(map(str, row)) for row in rows)
-    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=50))
+    >>> scored = score_table(read_table(text.encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=50))
     >>> find_failures(scored).cohorts[0].conditions[0].text
     'shop = south'
     """

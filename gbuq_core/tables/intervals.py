@@ -115,7 +115,7 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> text = "x,shop,y" + "".join(f"\n{i % 7},{'ab'[i % 2]},{i / 7}" for i in range(200))
     >>> table = read_table(text.encode())
-    >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
     >>> shops = own_groups(scored, "shop", table)
     >>> with_intervals(scored, 0.9, conformal=True, by=shops).conformal
     True
@@ -243,7 +243,8 @@ def row_intervals(
     --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(read_table(text.encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=20))
     >>> lower, upper = row_intervals(scored, 0.8, conformal=True)
     >>> bool((lower < upper).all())
     True
@@ -365,7 +366,8 @@ def name_interval(scored: ScoredTable) -> str:
 
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(read_table(text.encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=20))
     >>> name_interval(scored), name_interval(with_intervals(scored, 0.8, conformal=True))
     ('90 % interval', 'conformal 80 % interval')
     """
@@ -419,7 +421,8 @@ def with_intervals(
     --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(read_table(text.encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=20))
     >>> with_intervals(scored, 0.8, conformal=True).frame.columns.tolist()[2:5]
     ['prediction', 'lower_80', 'upper_80']
     """

@@ -124,7 +124,7 @@ def held_out(scored: ScoredTable) -> HeldOut:
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}\n".encode())
-    >>> held_out(score_table(table, "y", plan=ScorePlan(n_trees=20))).rows.shape
+    >>> held_out(score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))).rows.shape
     (60,)
     """
     training = scored.training
@@ -171,7 +171,7 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}\n420,186\n".encode())
-    >>> heavy_rows(score_table(table, "y", plan=ScorePlan(n_trees=20)))
+    >>> heavy_rows(score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20)))
     ['Row 61 has 100 % of the squared error of the 61 rows held out: its "y" is 186, predicted...']
     """
     found = heavy_held(scored.training, held_out(scored))

@@ -80,7 +80,8 @@ def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningC
     >>> rng = np.random.default_rng(0)
     >>> rows = "\n".join(f"{x:.3f},{rng.normal():.3f}" for x in rng.normal(size=120))
     >>> table = read_table(f"x,y\n{rows}\n".encode())
-    >>> curve = learning_curve(score_table(table, "y", plan=ScorePlan(n_trees=20)), n_repeats=2)
+    >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
+    >>> curve = learning_curve(scored, n_repeats=2)
     >>> curve.sizes.tolist(), curve.error.shape
     ([24, 48, 96], (2, 3, 1))
     """

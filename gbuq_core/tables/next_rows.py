@@ -106,7 +106,7 @@ def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None =
     >>> copies = "9,9,\n" * 20
     >>> new = read_table(f"x,z,y\n3,2,\n{copies}0,4,\n".encode(), to_score=True)
     >>> scored = score_table(read_table(f"x,z,y\n{lines}".encode()), "y", new=new,
-    ...                      plan=ScorePlan(n_trees=40))
+    ...                      plan=ScorePlan(method="sglb", n_trees=40))
     >>> found = rank_next(scored, n=3)
     >>> int(found.rows[0]), int(np.sum((found.rows > 0) & (found.rows < 21)))
     (1, 1)

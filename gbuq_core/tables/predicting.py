@@ -328,7 +328,8 @@ def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -
     --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))
+    >>> scored = score_table(read_table(text.encode()), "y",
+    ...                      plan=ScorePlan(method="sglb", n_trees=20))
     >>> law = law_of(scored.predictions, np.arange(3))
     >>> law.interval(0.9).lower.shape, bool((law.loc == scored.predictions.loc[:3]).all())
     ((3,), True)

@@ -65,7 +65,7 @@ def measure_shift(scored: ScoredTable, seed: int = 0) -> ShiftWeights:
     ...     x = rng.normal(shift, 1.0, n).round(3)
     ...     lines = "\n".join(f"{a},{a + b:.3f}" for a, b in zip(x, rng.normal(size=n)))
     ...     return read_table(f"x,y\n{lines}".encode())
-    >>> first, plan = make(0.0, 1500), ScorePlan(n_trees=20)
+    >>> first, plan = make(0.0, 1500), ScorePlan(method="sglb", n_trees=20)
     >>> shift = measure_shift(score_table(first, "y", new=make(0.7, 300), plan=plan))
     >>> shift.p_value < 0.001, 100.0 < shift.n_effective < 300.0
     (True, True)

@@ -109,7 +109,7 @@ def measure_unfamiliarity(
     >>> rows = "\n".join(f"{i % 7},{i % 5},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> new = read_table(b"x,z,y\n3,2,1\n99,2,1\n", to_score=True)
     >>> scored = score_table(read_table(f"x,z,y\n{rows}".encode()), "y", new=new,
-    ...                      plan=ScorePlan(n_trees=40))
+    ...                      plan=ScorePlan(method="sglb", n_trees=40))
     >>> found = measure_unfamiliarity(scored.training, scored.scored)
     >>> found.n_outside.tolist(), found.reasons[1].column, found.reasons[1].what
     ([0, 1], 'x', 'above')
@@ -331,7 +331,7 @@ def unfamiliarity_parts(scored: ScoredTable, row: int) -> tuple[Reason, ...]:
     >>> rows = "\n".join(f"{i % 7},{i % 5},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> new = read_table(b"x,z,y\n3,2,1\n99,2,1\n", to_score=True)
     >>> scored = score_table(read_table(f"x,z,y\n{rows}".encode()), "y", new=new,
-    ...                      plan=ScorePlan(n_trees=40))
+    ...                      plan=ScorePlan(method="sglb", n_trees=40))
     >>> scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
     >>> [(part.part, part.column) for part in unfamiliarity_parts(scored, 1)][:3]
     [('range', 'x'), ('novelty', 'x'), ('distance', 'x')]
