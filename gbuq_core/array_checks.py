@@ -57,6 +57,11 @@ def check_same_length(**arrays: NDArray[Any]) -> None:
         raise InvalidData(f"The arrays must describe the same rows: {listed}.")
 
 
+def begins(sizes: ArrayLike) -> NDArray[np.int64]:
+    """Where parts of these sizes begin, one after the other, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 FloatArray = NDArray[np.float64]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -109,6 +111,29 @@ def write_whole(content: bytes, path: Path) -> None:
     """Write a whole file or none, see `replacing`."""
     with replacing(path) as file:
         file.write(content)
+
+
+def write_bytes(content: bytes, target: Any) -> None:
+    """Write to a binary file, or to a path: the whole file, or what was there stays."""
+    if hasattr(target, "write"):
+        target.write(content)
+        return
+    path = Path(target).resolve()  # a link stays one
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a pipe; for a folder, the system's own error
+    else:
+        write_whole(content, path)
+
+
+def stored_zip(members: Mapping[str, bytes]) -> bytes:
+    """A zip archive of these, not compressed, without a clock: one content gives one file."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            member.create_system, member.external_attr = 3, 0o600 << 16  # whatever system this is
+            archive.writestr(member, content)
+    return file.getvalue()
 
 
 def _umask() -> int:

@@ -6,9 +6,8 @@ import os
 import pytest
 
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, ProjectError
-from gbuq_core.file_bytes import FileKind, read_limited, replacing, write_whole
+from gbuq_core.file_bytes import FileKind, read_limited, replacing, write_bytes, write_whole
 from gbuq_core.given_models import read_model
-from gbuq_core.model_files.contents import write_bytes
 from gbuq_core.model_files.fields import load
 from gbuq_core.projects import open_project
 from gbuq_core.trees.importers import load_leaf_source

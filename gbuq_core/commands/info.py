@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import io
 from pathlib import Path
 from typing import Any
@@ -124,10 +125,11 @@ def _tell_project(source: Path | bytes, name: str, options: argparse.Namespace) 
 
 def _tell_model(source: Path | bytes, name: str, options: argparse.Namespace) -> None:
     """A saved model by its header; what it holds is checked but not made."""
+    from gbuq_core.file_bytes import read_limited
     from gbuq_core.model_files.archive import read_archive
-    from gbuq_core.model_files.contents import errors_as_damage, read_bytes
+    from gbuq_core.model_files.contents import MODEL_FILE, errors_as_damage
 
-    content = read_bytes(source)
+    content, _ = read_limited(source, MODEL_FILE)
     header, arrays = read_archive(content)
     with errors_as_damage():
         found = _model_of(header)
@@ -196,7 +198,7 @@ def _some(names: list[Any]) -> str:
 
 def _model_of(header: dict[str, Any]) -> dict[str, Any]:
     """What a model's header says of it: class, columns, classes and parameters."""
-    from gbuq_core.model_files.fields import known_class, model_node, parameter_names
+    from gbuq_core.model_files.fields import known_class, model_node
 
     node = model_node(header)
     name, parts = node["class"], node["fields"]
@@ -204,7 +206,7 @@ def _model_of(header: dict[str, Any]) -> dict[str, Any]:
     n_features = parts.get("n_features_in_")
     if n_features is not None and type(n_features) is not int:
         raise ModelFileError("The model file is damaged (it has no number of features).")
-    settings = {n: parts[n] for n in parameter_names(kind) if n in parts}
+    settings = {n: parts[n] for n in inspect.signature(kind).parameters if n in parts}
     return {
         "kind": name,
         "n_features": n_features,

@@ -70,10 +70,10 @@ class Opening:
         """Compute the results, and what the file holds of them."""
         writer, described = _Writer(self.bits, self.fixed), []
         for plan in self.plans():
-            written, afresh = writer.node(plan, type(plan), "plan"), self.not_stored(plan)
+            written, afresh = writer.node(plan, "plan", type(plan)), self.not_stored(plan)
             writer.know(_objects(afresh))
             result = changed(self.make(plan), **afresh)
-            described.append((written, writer.node(result, self.kind, self.name)))
+            described.append((written, writer.node(result, self.name, self.kind)))
         return lzma.compress(json.dumps(described).encode() + _END + b"".join(writer.parts))
 
 
@@ -88,9 +88,9 @@ def _read(opening: Opening) -> dict[Hashable, Any]:
     reader, found = _Reader(numbers), {}
     kind = type(opening.plans()[0])
     for written, node in json.loads(described):
-        plan = reader.node(written, kind, "plan")
+        plan = reader.value(written, "plan", kind)
         reader.know(_objects(opening.not_stored(plan)))
-        found[plan] = opening.restore(reader.node(node, opening.kind, opening.name))
+        found[plan] = opening.restore(reader.value(node, opening.name, opening.kind))
     return found
 
 
@@ -106,10 +106,10 @@ class _Writer(Writer):
         self.bits, self.fixed = bits, fixed
         self.parts: list[bytes] = []
 
-    def node(self, value: Any, hint: Any, where: str) -> Any:
+    def node(self, value: Any, where: str, hint: Any = Any) -> Any:
         if isinstance(value, bytes):
             return {"bytes": self.array(np.frombuffer(value, np.uint8))}
-        return super().node(value, hint, where)
+        return super().node(value, where, hint)
 
     def array(self, array: Any) -> dict[str, Any]:
         begin = sum(map(len, self.parts))
@@ -143,16 +143,16 @@ class _Reader(Reader):
 
     def _declared(self, kind: Any, nodes: Any, where: str) -> Any:
         newer = {  # a knob that came after the file is at its default
-            each.name: Writer().plain(each.default, where)
+            each.name: Writer().node(each.default, where)
             for each in (fields(kind) if is_dataclass(kind) else ())
             if each.name not in nodes and each.default is not MISSING
         }
         return super()._declared(kind, nodes | newer, where)
 
-    def node(self, node: Any, hint: Any, where: str) -> Any:
+    def value(self, node: Any, where: str, hint: Any = Any) -> Any:
         if isinstance(node, dict) and "bytes" in node:
             return self.array(node["bytes"], where).tobytes()
-        return super().node(node, hint, where)
+        return super().value(node, where, hint)
 
     def array(self, node: Mapping[str, Any], where: str) -> Any:
         shape, begin, axis = node["shape"], node["from"], node["axis"]

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     check_fit_data,
@@ -39,7 +40,7 @@ from gbuq_core.macau.novelty import (
 )
 from gbuq_core.macau.results import LeafEllipses, MeanNovelty, Novelty, NoveltyDetail
 from gbuq_core.methods import METHODS
-from gbuq_core.model_files.contents import begins, check_arrays, check_places, require
+from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.macau.leaves import LeafScaling, LeafTable
 from gbuq_core.macau.logistic_kernels import fit_logistic_leaves, write_class_members
 from gbuq_core.macau.novelty import LeafQuantiles, fit_inference
@@ -67,7 +68,7 @@ def fit_class(
         fitted = np.repeat(shares, np.diff(table.begin))
         return ClassLeaves(trees, None, shares, fit_inference(fitted, table, n_jobs))
     lengths = np.diff(table.path_begin)
-    first = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
+    first = begins(lengths**2)
     n_weights = len(table.path) + table.n_leaves
     check_memory(8 * (n_weights + 2 * int(first[-1]) + 2 * len(labels)), "these leaf models")
     model = LogisticLeaves(np.zeros(n_weights), first, np.zeros(first[-1]))

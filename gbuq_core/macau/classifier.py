@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import begins
 from gbuq_core.compilers import need_kernels
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import encode_classes
@@ -19,7 +20,7 @@ from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, p
 from gbuq_core.macau.forest import rows_for
 from gbuq_core.macau.novelty import PredictedNovelty
 from gbuq_core.macau.results import Novelty
-from gbuq_core.model_files.contents import begins, check_arrays, require
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.macau.scaling_kernels import scale_tree
 from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.parallel import parallel_map
@@ -95,7 +96,7 @@ def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPath
     """Order the training rows by leaf."""
     n_rows, n_trees = leaf_matrix.shape
     counts = source.leaf_counts[:n_trees]
-    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    first = begins(counts)
     rows = np.empty(n_trees * n_rows, np.int32)
     sizes = np.zeros(int(first[-1]), np.int64)
     for tree in range(n_trees):
@@ -110,7 +111,7 @@ def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPath
         rows = np.append(rows, np.arange(n_rows, dtype=np.int32))
         path_begin = np.append(path_begin, path_begin[-1] + source.n_features)
         path = np.append(path, np.arange(source.n_features, dtype=np.int32))
-    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    begin = begins(sizes)
     return LeafTable(first, begin, rows, path_begin, path, fallback)
 
 
@@ -129,7 +130,7 @@ def _with_all(
     counts = np.diff(begin)
     sizes = np.where(chosen, n_features, counts)
     check_memory(20.0 * float(sizes.sum()), "the features of these leaves")
-    new_begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    new_begin = begins(sizes)
     filled = np.arange(new_begin[-1]) - np.repeat(new_begin[:-1], sizes)  # 0, 1, ... in every leaf
     filled[np.repeat(~chosen, sizes)] = features[np.repeat(~chosen, counts)]
     return new_begin, filled.astype(np.int32)

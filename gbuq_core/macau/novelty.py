@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.macau.covariance_kernels import fit_leaves, write_contributions, write_distances
 from gbuq_core.macau.leaves import LeafScaling, LeafTable
@@ -27,7 +28,7 @@ from gbuq_core.macau.novelty_kernels import (
 )
 from gbuq_core.macau.results import LeafEllipses, MeanNovelty, Novelty, NoveltyDetail
 from gbuq_core.methods import METHODS
-from gbuq_core.model_files.contents import begins, check_arrays, check_rising, require
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.resources import check_memory
@@ -73,8 +74,8 @@ class NoveltyModel(NamedTuple):
         begin = m * np.arange(table.n_trees + 1)
         same = np.array_equal(self.path_first, path_first)
         require(same and np.array_equal(self.quantile_begin, begin), "a leaf does not exist")
-        check_rising(self.quantiles, begin)
-        check_rising(self.path_quantiles, begin)
+        _check_rising(self.quantiles, begin)
+        _check_rising(self.path_quantiles, begin)
 
 
 class LeafQuantiles(NamedTuple):
@@ -88,7 +89,13 @@ class LeafQuantiles(NamedTuple):
         begin = begins(np.minimum(np.diff(table.begin), MAX_QUANTILES))
         check_arrays(self, begin=(np.int64, len(begin)), quantiles=("number", int(begin[-1])))
         require(np.array_equal(self.begin, begin), "a leaf does not exist")
-        check_rising(self.quantiles, begin)
+        _check_rising(self.quantiles, begin)
+
+
+def _check_rising(values: np.ndarray, begin: np.ndarray) -> None:
+    """Refuse values that fall within a part; parts begin at ``begin``."""
+    inside = np.diff(np.repeat(np.arange(len(begin) - 1), np.diff(begin))) == 0
+    require((values[1:] >= values[:-1])[inside].all(), "its quantiles do not rise")
 
 
 class DistanceScores(NamedTuple):
@@ -116,7 +123,7 @@ def fit_novelty(
     """
     p, n_leaves = X.shape[1], table.n_leaves
     lengths = np.diff(table.path_begin)
-    path_first = np.concatenate([[0], np.cumsum(lengths * (lengths + 1) // 2)]).astype(np.int64)
+    path_first = begins(lengths * (lengths + 1) // 2)
     m = min(MAX_QUANTILES, len(X))
     n_cells = n_leaves * (p + p * (p + 1) // 2) + int(path_first[-1]) + 2 * m * table.n_trees
     check_memory(8 * n_cells, "the covariances of these leaves")
@@ -171,7 +178,7 @@ def fit_inference(
 ) -> LeafQuantiles:
     """Fit every leaf's quantiles of its model's predictions for its training rows."""
     sizes = np.minimum(np.diff(table.begin), MAX_QUANTILES)
-    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    begin = begins(sizes)
     values, quantiles = predictions.copy(), np.empty(begin[-1])
     bounds = [*table.first.tolist(), table.n_leaves]  # the last span: the leaf of all rows, if any
 

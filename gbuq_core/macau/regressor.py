@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import begins
 from gbuq_core.compilers import need_kernels
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -28,7 +29,7 @@ from gbuq_core.macau.ard_kernels import (
 from gbuq_core.macau.base import LeafModels, Located, Members
 from gbuq_core.macau.leaves import LeafTable, has_rows_for_all, with_all_features
 from gbuq_core.macau.novelty import LeafQuantiles
-from gbuq_core.model_files.contents import begins, check_arrays, require
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
@@ -228,7 +229,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
             table = with_all_features(table, chosen, X.shape[1])
         self._model_table = table
         lengths = np.diff(table.path_begin) if self.leaf_model == "linear" else np.zeros(0, int)
-        sigma_begin = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
+        sigma_begin = begins(lengths**2)
         check_memory(8 * int(sigma_begin[-1]), "the linear models of these leaves")
         n_weights = int(lengths.sum())
         model = LinearLeaves(

@@ -18,18 +18,18 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import ModelFileError
+from gbuq_core.file_bytes import stored_zip
 
 FORMAT = "gbuq boosted ensemble"
 VERSION = 1
 
 _HEADER = "header.json"
 _ALLOWED_DTYPES = (*("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"),)
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: one model gives one sequence of bytes
 
 
 def write_archive(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """The bytes of a file with ``header`` (anything JSON can hold) and ``arrays``."""
-    contents: dict[str, bytes] = {}
+    members: dict[str, bytes] = {_HEADER: b""}
     described: dict[str, Any] = {}
     for name, array in arrays.items():
         plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
@@ -40,14 +40,9 @@ def write_archive(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
         }
         buffer = io.BytesIO()
         np.lib.format.write_array(buffer, plain, allow_pickle=False)
-        contents[f"{name}.npy"] = buffer.getvalue()
+        members[f"{name}.npy"] = buffer.getvalue()
     full = {"format": FORMAT, "version": VERSION, **header, "arrays": described}
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), json.dumps(full))
-        for member, content in contents.items():
-            archive.writestr(zipfile.ZipInfo(member, _EPOCH), content)
-    return file.getvalue()
+    return stored_zip({**members, _HEADER: json.dumps(full).encode()})
 
 
 def read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

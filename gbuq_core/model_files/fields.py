@@ -22,14 +22,14 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter, ModelFileError, OldModelFile
+from gbuq_core.file_bytes import read_limited, write_bytes
 from gbuq_core.model_files.archive import damaged, read_archive, write_archive
 from gbuq_core.model_files.contents import (
+    MODEL_FILE,
     PLAIN_TYPES,
     errors_as_damage,
     is_text,
-    read_bytes,
     require,
-    write_bytes,
 )
 from gbuq_core.model_files.parts import Codec, Reading, Writing, library_name, no_file_format
 
@@ -149,7 +149,7 @@ def load(source: Any, *, trust: bool = True) -> Any:
     >>> bool((load(file.getvalue()).predict(X) == model.predict(X)).all())
     True
     """
-    header, arrays = read_archive(read_bytes(source))
+    header, arrays = read_archive(read_limited(source, MODEL_FILE)[0])
     with errors_as_damage():
         return Reader(model_node(header), arrays, trust).model()
 
@@ -157,7 +157,7 @@ def load(source: Any, *, trust: bool = True) -> Any:
 def model_bytes(model: Savable) -> bytes:
     """The file of a fitted estimator."""
     writer = Writer()
-    node = writer.node(model, Any, type(model).__name__)
+    node = writer.node(model, type(model).__name__)
     return write_archive({"layout": LAYOUT, "model": node}, writer.all_arrays())
 
 
@@ -179,67 +179,61 @@ def model_node(header: Mapping[str, Any]) -> dict[str, Any]:
     return dict(node)
 
 
-def parameter_names(kind: type) -> list[str]:
-    """The constructor's parameters."""
-    return list(inspect.signature(kind).parameters)
-
-
 class _Fields(dict[str, Any]):
     """The types of a class's fields by name; ``optional`` ones may be missing."""
 
-    optional: frozenset[str]
+    optional: frozenset[str] = frozenset()
     fitted: frozenset[str]  # those that `fit` sets
 
 
 @functools.cache
 def _fields_of(kind: Any) -> _Fields:
-    left_out = {name for base in kind.__mro__ for name in vars(base).get("_not_saved", ())}
-    if hasattr(kind, "_fields"):
-        hints = get_type_hints(kind, include_extras=True)
-        fields = {name: hints[name] for name in kind._fields}
-        optional: set[str] = set()
-    elif dataclasses.is_dataclass(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        fields = {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
-        optional = set()
-    else:
-        fields, optional = _fields_of_body(kind)
     found = _Fields()
-    for name, hint in fields.items():
-        if name not in left_out and get_origin(hint) is not Callable:
-            found[name] = hint
-    found.optional = frozenset(optional)
-    given = parameter_names(kind) if issubclass(kind, Savable) else []
-    found.fitted = frozenset(found) - {*given}
+    hints = get_type_hints(kind, include_extras=True)
+    if hasattr(kind, "_fields"):
+        found |= {name: hints[name] for name in kind._fields}
+    elif dataclasses.is_dataclass(kind):
+        found |= {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
+    else:
+        found.update(_fields_of_body(kind, hints))
+        lacking = {name for base in kind.__mro__ for name in vars(base).get("_may_lack", ())}
+        found.optional = frozenset(
+            {
+                *lacking,
+                "feature_names_in_",
+                *_defaults(kind),
+                *(n for n in found if hasattr(kind, n)),
+            }
+        )
+    for name in _left_out(kind) | {n for n, hint in found.items() if get_origin(hint) is Callable}:
+        found.pop(name, None)
+    found.fitted = frozenset(found) - {*_parameters(kind)}
     return found
 
 
-def _fields_of_body(kind: type) -> tuple[dict[str, Any], set[str]]:
+def _fields_of_body(kind: type, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Parameters and the annotations in the bodies of a class and its bases, but scikit-learn's."""
-    fields: dict[str, Any] = {}
-    optional: set[str] = set()
-    if issubclass(kind, Savable):
-        hints = get_type_hints(kind.__init__)
-        for name, parameter in inspect.signature(kind).parameters.items():
-            fields[name] = hints.get(name, Any)
-            if parameter.default is not parameter.empty:
-                optional.add(name)
+    given = get_type_hints(kind.__init__) if issubclass(kind, Savable) else {}
+    yield from ((name, given.get(name, Any)) for name in _parameters(kind))
     if hasattr(kind, "get_params"):
-        fields |= _USUAL
-        optional.add("feature_names_in_")
+        yield from _USUAL.items()
     for base in reversed(kind.__mro__):
-        optional |= {*vars(base).get("_may_lack", ())}
-        if base.__module__.partition(".")[0] in ("sklearn", "builtins", "abc", "typing"):
-            continue
-        written = inspect.get_annotations(base)
-        body = type("Body", (), {"__annotations__": written, "__module__": base.__module__})
-        hints = get_type_hints(body, include_extras=True)
-        for name, hint in hints.items():
-            if get_origin(hint) is not ClassVar and hint is not ClassVar:
-                fields[name] = hint
-                if hasattr(kind, name):
-                    optional.add(name)
-    return fields, optional
+        if base.__module__.partition(".")[0] not in ("sklearn", "builtins", "abc", "typing"):
+            own = ((name, hints[name]) for name in inspect.get_annotations(base))
+            yield from ((n, h) for n, h in own if ClassVar not in (h, get_origin(h)))
+
+
+def _parameters(kind: type) -> Mapping[str, inspect.Parameter]:
+    """The constructor's, of an estimator."""
+    return inspect.signature(kind).parameters if issubclass(kind, Savable) else {}
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    return {n: p.default for n, p in _parameters(kind).items() if p.default is not p.empty}
+
+
+def _left_out(kind: type) -> set[str]:
+    return {name for base in kind.__mro__ for name in vars(base).get("_not_saved", ())}
 
 
 def _is_declared(kind: Any) -> bool:
@@ -265,37 +259,35 @@ def _fits(value: Any, hint: Any) -> bool:
     return any(_is_of(value, choice) for choice in _choices(hint))
 
 
+# What stands for a number or a flag.
+_LIKE = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (int, float, np.integer, np.floating),
+}
+
+
 def _is_of(value: Any, choice: Any) -> bool:
     origin = get_origin(choice)
     if choice in (Any, object):
         return True
     if choice in (None, type(None)):
         return value is None
-    if choice is bool:
-        return isinstance(value, bool | np.bool_)
-    if choice is int:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if choice is float:
-        real = isinstance(value, int | float | np.integer | np.floating)
-        return real and not isinstance(value, bool)
+    if choice in _LIKE:
+        return isinstance(value, _LIKE[choice]) and (choice is bool or not isinstance(value, bool))
     if origin is Annotated:  # classes of other libraries by their names
         return library_name(value) in get_args(choice)[1:]
     if origin is np.ndarray:
         (dtype,) = get_args(get_args(choice)[1])
-        known = dtype is Any or np.issubdtype(value_type(value), dtype)
-        return isinstance(value, np.ndarray) and known
+        is_array = isinstance(value, np.ndarray)
+        return is_array and (dtype is Any or np.issubdtype(value.dtype, dtype))
     if origin is Sequence:
         return isinstance(value, list | tuple | np.ndarray)
     if origin is Literal:
         return value in get_args(choice)
-    if isinstance(origin, type):
-        return isinstance(value, origin) and not hasattr(value, "_fields")
-    return isinstance(choice, type) and isinstance(value, choice)
-
-
-def value_type(value: Any) -> Any:
-    """An array's dtype; that of no number for what is no array."""
-    return value.dtype if isinstance(value, np.ndarray) else np.dtype(object)
+    kind = choice if origin is None else origin
+    named = origin is not None and hasattr(value, "_fields")  # a record in a tuple's place
+    return isinstance(kind, type) and isinstance(value, kind) and not named
 
 
 def _item_hints(hint: Any, kind: type, n: int) -> list[Any]:
@@ -335,7 +327,7 @@ class Writer(Writing):
             self._numbers[id(value)] = len(self._written)
             self._written.append(value)
 
-    def node(self, value: Any, hint: Any, where: str) -> Any:
+    def node(self, value: Any, where: str, hint: Any = Any) -> Any:
         """A value of a declared type as the header's JSON."""
         if where.count(".") > _DEEPEST:
             raise InvalidParameter(f"{where} lies too deep to be saved: use plain values.")
@@ -358,14 +350,10 @@ class Writer(Writing):
         self._written.append(value)
         return node
 
-    def plain(self, value: Any, where: str) -> Any:
-        """A value of any type."""
-        return self.node(value, Any, where)
-
     def _items(self, values: Any, hint: Any, where: str) -> list[Any]:
         hints = _item_hints(hint, type(values), len(values))
         pairs = zip(values, hints, strict=True)
-        return [self.node(item, own, f"{where}.{k}") for k, (item, own) in enumerate(pairs)]
+        return [self.node(item, f"{where}.{k}", own) for k, (item, own) in enumerate(pairs)]
 
     def _object(self, value: Any, hint: Any, where: str) -> Any:
         kind = type(value)
@@ -373,12 +361,11 @@ class Writer(Writing):
             return self._array(value, where)
         if kind is dict:
             keys, values = _item_hints(hint, dict, 2)
-            return {
-                "dict": [
-                    [self.node(k, keys, f"{where}.key"), self.node(v, values, f"{where}.{k}")]
-                    for k, v in value.items()
-                ]
-            }
+            pairs = [
+                [self.node(k, f"{where}.key", keys), self.node(v, f"{where}.{k}", values)]
+                for k, v in value.items()
+            ]
+            return {"dict": pairs}
         own = kind is find_class(kind.__name__) or any(kind is c for c in _choices(hint))
         if own and _is_declared(kind):
             return self._declared(value, where)
@@ -409,14 +396,12 @@ class Writer(Writing):
             drawn = seed is not None and not isinstance(seed, int | np.integer)
             if drawn and hasattr(value, "seed_"):
                 held["random_state"] = value.seed_
-        return {
-            "class": kind.__name__,
-            "fields": {
-                name: self.node(part, fields[name], f"{where}.{name}")
-                for name, part in held.items()
-                if part is not _MISSING
-            },
+        parts = {
+            name: self.node(part, f"{where}.{name}", fields[name])
+            for name, part in held.items()
+            if part is not _MISSING
         }
+        return {"class": kind.__name__, "fields": parts}
 
     def _array(self, value: np.ndarray, where: str) -> Any:
         if value.dtype.kind in "OUS" or value.dtype.str[0] == ">":
@@ -444,21 +429,17 @@ class Writer(Writing):
 
 
 _MISSING: Any = object()
+_OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")
 
 
 def _refuse_undeclared(value: Savable, fields: Mapping[str, Any]) -> None:
     """Refuse fitted fields that the class does not declare: they would be lost."""
-    left_out = {n for base in type(value).__mro__ for n in vars(base).get("_not_saved", ())}
-    for name in vars(value):
-        fitted = name.endswith("_") or (name.startswith("_") and name not in _OF_SKLEARN)
-        if fitted and name not in fields and name not in left_out:
+    for name in sorted({*vars(value)} - {*fields, *_OF_SKLEARN} - _left_out(type(value))):
+        if name.startswith("_") or name.endswith("_"):
             raise InvalidParameter(
                 f"{type(value).__name__} does not say what {name} is: declare its type in the body "
                 "of the class, or name it in _not_saved."
             )
-
-
-_OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")
 
 
 class Reader(Reading):
@@ -477,21 +458,17 @@ class Reader(Reading):
         """The estimator of the file."""
         name = self._root["class"]
         known_class(name)
-        model = self.node(self._root, Savable, name)
+        model = self.value(self._root, name, Savable)
         require(not _holds_unfitted(model), "its model is not fitted")
         return model
 
-    def node(self, node: Any, hint: Any, where: str) -> Any:
+    def value(self, node: Any, where: str, hint: Any = Any) -> Any:
         """The value of a part of the header, which must be of the declared type."""
         require(where.count(".") <= _DEEPEST, "its parts lie too deep in each other")
         value = self._value(node, hint, where)
         if not _fits(value, hint):
             raise damaged(f"{where} is of another type")
         return value
-
-    def plain(self, node: Any, where: str) -> Any:
-        """The value of a part of the header, of any type."""
-        return self.node(node, Any, where)
 
     def _value(self, node: Any, hint: Any, where: str) -> Any:
         if node is None or type(node) in PLAIN_TYPES:
@@ -502,8 +479,7 @@ class Reader(Reading):
             require(type(node["tuple"]) is list, f"{where} is of another type")
             return tuple(self._items(node["tuple"], tuple, hint, where))
         if "number" in node:
-            dtype = np.dtype(node["number"])
-            value = node["value"]
+            dtype, value = np.dtype(node["number"]), node["value"]
             plain = dtype.kind in "biuf" and type(value) in (bool, int, float)
             require(plain, f"{where} is no number")
             return dtype.type(value)
@@ -519,7 +495,7 @@ class Reader(Reading):
     def _items(self, nodes: list[Any], kind: type, hint: Any, where: str) -> list[Any]:
         hints = _item_hints(hint, kind, len(nodes))
         pairs = zip(nodes, hints, strict=True)
-        return [self.node(item, own, f"{where}.{k}") for k, (item, own) in enumerate(pairs)]
+        return [self.value(item, f"{where}.{k}", own) for k, (item, own) in enumerate(pairs)]
 
     def _object(self, node: dict[str, Any], hint: Any, where: str) -> Any:
         if "array" in node:
@@ -529,7 +505,7 @@ class Reader(Reading):
         if "dict" in node:
             keys, values = _item_hints(hint, dict, 2)
             return {
-                self.node(k, keys, f"{where}.key"): self.node(v, values, f"{where}.value")
+                self.value(k, f"{where}.key", keys): self.value(v, f"{where}.value", values)
                 for k, v in node["dict"]
             }
         if "of" in node:
@@ -553,7 +529,7 @@ class Reader(Reading):
                 "probably from a newer version: update gbuq."
             )
         held = {
-            name: self.node(nodes[name], hint, f"{where}.{name}")
+            name: self.value(nodes[name], f"{where}.{name}", hint)
             for name, hint in fields.items()
             if name in nodes
         }
@@ -569,12 +545,7 @@ class Reader(Reading):
             made: Any = kind(**held)
         else:
             made = kind.__new__(kind)
-            if issubclass(kind, Savable):
-                defaults = inspect.signature(kind).parameters
-                made.__dict__.update(
-                    (n, p.default) for n, p in defaults.items() if p.default is not p.empty
-                )
-            made.__dict__.update(held)
+            made.__dict__.update(_defaults(kind) | held)
         if isinstance(made, Savable):
             _check_usual(made)
         check = getattr(made, "check_file", None)
@@ -617,11 +588,9 @@ def _labels(node: Mapping[str, Any], where: str) -> np.ndarray:
     """Text or other labels, in the type that they had."""
     dtype, labels = node["labels"], node["values"]
     known = isinstance(dtype, str) and _LABELS.fullmatch(dtype) and isinstance(labels, list)
+    known = known and all(type(label) in PLAIN_TYPES for label in labels)
     require(known, f"{where} is of another type")
-    require(all(type(label) in PLAIN_TYPES for label in labels), f"{where} holds no labels")
     require(np.dtype(dtype).itemsize * len(labels) <= _MOST_LABEL_BYTES, f"{where} is too large")
-    found = np.empty(len(labels), dtype=object)
-    found[:] = labels
-    typed = found.astype(np.dtype(dtype))
+    typed = np.array(labels, dtype=object).astype(np.dtype(dtype))
     require(typed.tolist() == labels, f"{where} is of another type")
     return typed

@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.dummy import DummyRegressor
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from gbuq_core.errors import InvalidParameter, UntrustedModel
 from gbuq_core.lazy import import_optional
@@ -35,12 +38,12 @@ from gbuq_core.trees.importers.ownership import is_owned
 
 def _options(model: Any, writer: Writing, where: str) -> Any:
     params = model.get_params(deep=False)
-    return {name: writer.plain(value, f"{where}.{name}") for name, value in params.items()}
+    return {name: writer.node(value, f"{where}.{name}") for name, value in params.items()}
 
 
 def _with_options(name: str, node: Any, reader: Reading, where: str) -> Any:
     require(not name.endswith("Booster"), f"{where} has no options")  # they could be a whole model
-    options = {key: reader.plain(part, f"{where}.{key}") for key, part in node.items()}
+    options = {key: reader.value(part, f"{where}.{key}") for key, part in node.items()}
     for key, value in options.items():
         possible = not isinstance(value, int) or abs(value) < 2**63
         plain = value is None or type(value) in (*PLAIN_TYPES, list, tuple, dict)
@@ -159,13 +162,13 @@ def _write_source(source: Any, writer: Writing, where: str) -> Any:
         importances = None
     return {
         "task": source.task,
-        "model": writer.plain(source.model, f"{where}.model"),
-        "importances": writer.plain(importances, where),
+        "model": writer.node(source.model, f"{where}.model"),
+        "importances": writer.node(importances, where),
     }
 
 
 def _read_source(node: Any, reader: Reading, where: str, name: str) -> LeafSource:
-    model = reader.plain(node["model"], f"{where}.model")
+    model = reader.value(node["model"], f"{where}.model")
     source = reader.sources.get(id(model)) or leaf_source(model, node["task"])
     require(source.task == node["task"], f"{where} is for another task")
     if node["importances"] is not None:
@@ -176,11 +179,11 @@ def _read_source(node: Any, reader: Reading, where: str, name: str) -> LeafSourc
 
 
 def _write_frozen(model: Any, writer: Writing, where: str) -> Any:
-    return writer.plain(model.estimator, f"{where}.estimator")
+    return writer.node(model.estimator, f"{where}.estimator")
 
 
 def _read_frozen(node: Any, reader: Reading, where: str, name: str) -> Any:
-    return _class(name)(reader.plain(node, f"{where}.estimator"))
+    return _class(name)(reader.value(node, f"{where}.estimator"))
 
 
 # scikit-learn's single trees, which forests of gbuq hold.
@@ -242,14 +245,14 @@ def _write_ensemble(model: Any, writer: Writing, where: str) -> Any:
     start = None
     if name == "HistGradientBoostingRegressor":
         predictors = store_predictors([each for (each,) in model._predictors])
-        node["predictors"] = writer.plain(predictors, where)
+        node["predictors"] = writer.node(predictors, where)
         node["stopped_early"] = bool(model.do_early_stopping_)
         start = np.asarray(model._baseline_prediction, np.float64).ravel()
     else:
         node["trees"] = [writer.tree(tree.tree_) for tree in np.ravel(model.estimators_)]
         if name == "GradientBoostingRegressor" and model.init_ != "zero":
             start = np.asarray(model.init_.constant_, np.float64).ravel()
-    return node | {"start": writer.plain(start, where)}
+    return node | {"start": writer.node(start, where)}
 
 
 def _read_ensemble(node: Any, reader: Reading, where: str, name: str) -> Any:
@@ -267,7 +270,7 @@ def _read_ensemble(node: Any, reader: Reading, where: str, name: str) -> Any:
         start = reader.numbers(start, where, 1)
     if name == "sklearn.HistGradientBoostingRegressor":
         require(start is not None, f"{where} has no first prediction")
-        predictors = reader.plain(node["predictors"], where)
+        predictors = reader.value(node["predictors"], where)
         require(isinstance(predictors, dict), f"{where} has no trees")
         _fill_histogram(model, predictors, start, bool(node["stopped_early"]))
         return model
@@ -278,8 +281,6 @@ def _read_ensemble(node: Any, reader: Reading, where: str, name: str) -> Any:
 
 
 def _fill_forest(model: Any, trees: list[Any], start: Any) -> None:
-    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
-
     extra = type(model).__name__ == "ExtraTreesRegressor"
     kind: Any = ExtraTreeRegressor if extra else DecisionTreeRegressor
     shared = {name: getattr(model, name) for name in model.estimator_params}
@@ -288,9 +289,6 @@ def _fill_forest(model: Any, trees: list[Any], start: Any) -> None:
 
 
 def _fill_boosting(model: Any, trees: list[Any], start: Any) -> None:
-    from sklearn.dummy import DummyRegressor
-    from sklearn.tree import DecisionTreeRegressor
-
     n_features = model.n_features_in_
     own = [_wrap(DecisionTreeRegressor(max_depth=model.max_depth), tree) for tree in trees]
     model.estimators_ = np.array(own, dtype=object).reshape(-1, 1)
@@ -327,7 +325,6 @@ def _write_isolation(model: Any, writer: Writing, where: str) -> Any:
 
 def _read_isolation(node: Any, reader: Reading, where: str, name: str) -> Any:
     from sklearn.ensemble._iforest import _average_path_length
-    from sklearn.tree import ExtraTreeRegressor
 
     trees, max_rows = _read_trees(node["trees"], reader), whole(node["rows"])
     require(max_rows < 2**31, f"{where} is impossible")
@@ -358,7 +355,7 @@ _ATTRIBUTES = {
 
 def _write_attributes(value: Any, writer: Writing, where: str) -> Any:
     names = _ATTRIBUTES[type(value).__name__]
-    return [writer.plain(getattr(value, name), f"{where}.{name}") for name in names]
+    return [writer.node(getattr(value, name), f"{where}.{name}") for name in names]
 
 
 def _read_linear(node: Any, reader: Reading, where: str, name: str) -> Any:
@@ -369,17 +366,15 @@ def _read_linear(node: Any, reader: Reading, where: str, name: str) -> Any:
         second: Any = reader.numbers(node[1], where, len(columns))
         require(len(columns) and (second > 0.0).all(), "a spread is impossible")
     else:
-        second = reader.plain(node[1], where)
+        second = reader.value(node[1], where)
         require(isinstance(second, float), f"{where} is no number")
     model.__dict__.update({of_columns: columns, other: second, "n_features_in_": len(columns)})
     return model
 
 
 def _read_kernel(node: Any, reader: Reading, where: str, name: str) -> Any:
-    from sklearn.gaussian_process.kernels import Kernel
-
     names = _ATTRIBUTES[name.partition(".")[2]]
-    values = [reader.plain(part, f"{where}.{k}") for k, part in enumerate(node)]
+    values = [reader.value(part, f"{where}.{k}") for k, part in enumerate(node)]
     possible = all(isinstance(v, Kernel) if "k1" in names else _is_positive(v) for v in values)
     require(possible and len(values) == len(names), "its kernel is impossible")
     return _class(name)(*values)
@@ -391,7 +386,7 @@ def _is_positive(value: Any) -> bool:
 
 def _write_neighbours(model: Any, writer: Writing, where: str) -> Any:
     rows = np.asarray(model._fit_X, np.float64)
-    return {"k": int(model.n_neighbors), "rows": writer.plain(rows, where)}
+    return {"k": int(model.n_neighbors), "rows": writer.node(rows, where)}
 
 
 def _read_neighbours(node: Any, reader: Reading, where: str, name: str) -> Any:
@@ -401,11 +396,11 @@ def _read_neighbours(node: Any, reader: Reading, where: str, name: str) -> Any:
 
 
 def _write_index(index: Any, writer: Writing, where: str) -> Any:
-    return writer.plain(index.tolist(), where)
+    return writer.node(index.tolist(), where)
 
 
 def _read_index(node: Any, reader: Reading, where: str, name: str) -> Any:
-    return reader.plain(node, where)
+    return reader.value(node, where)
 
 
 # NGBoost with a Normal: trees in pairs, of the mean and of the log std.
@@ -419,16 +414,14 @@ def _write_ngboost(model: Any, writer: Writing, where: str) -> Any:
         raise InvalidParameter("Trees of NGBoost that see only some columns cannot be saved.")
     return {
         "trees": [writer.tree(tree.tree_) for pair in model.base_models for tree in pair],
-        "scalings": writer.plain(np.array(model.scalings, np.float64), where),
-        "start": writer.plain(np.asarray(model.init_params, np.float64), where),
+        "scalings": writer.node(np.array(model.scalings, np.float64), where),
+        "start": writer.node(np.asarray(model.init_params, np.float64), where),
         "rate": float(model.learning_rate),
         "share": float(model.minibatch_frac),
     }
 
 
 def _read_ngboost(node: Any, reader: Reading, where: str, name: str) -> Any:
-    from sklearn.tree import DecisionTreeRegressor
-
     trees = _read_trees(node["trees"], reader)
     scalings, n_features = reader.numbers(node["scalings"], where, None), trees[0].n_features
     require(len(trees) == 2 * len(scalings), "its trees do not come in pairs")
@@ -451,48 +444,40 @@ _STOCHTREE = {"left": np.int64, "right": np.int64, "split_index": np.int64,
 
 
 def _write_stochtree(container: Any, writer: Writing, where: str) -> Any:
-    forests = json.loads(container.dump_json_string())
+    forests = json.loads(container.dump_json_string(), object_hook=_in_order)
     n_forests, n_trees = forests["num_samples"], forests["num_trees"]
     trees = [forests[f"forest_{f}"][f"tree_{t}"] for f in range(n_forests) for t in range(n_trees)]
     arrays = join_columns(trees, _STOCHTREE)
-    if _in_order(_stochtree_forests(n_forests, n_trees, arrays)) != _in_order(forests):
+    if _stochtree_forests(n_forests, n_trees, arrays) != forests:
         raise InvalidParameter(
             "This version of stochtree keeps trees in another way than 0.4, which this code "
             "knows: install that one to save XBART."
         )
-    return {"forests": n_forests, "trees": n_trees, "nodes": writer.plain(arrays, where)}
+    return {"forests": n_forests, "trees": n_trees, "nodes": writer.node(arrays, where)}
 
 
-def _in_order(forests: Any) -> Any:
+def _in_order(part: dict[str, Any]) -> dict[str, Any]:
     """The lists of nodes of a kind, whose order means nothing, in ascending order."""
-    for forest in forests.values():
-        for tree in forest.values() if isinstance(forest, dict) else ():
-            if isinstance(tree, dict):
-                for name in ("internal_nodes", "leaves", "leaf_parents"):
-                    tree[name] = sorted(tree[name])
-    return forests
+    listed = ("internal_nodes", "leaves", "leaf_parents")
+    return part | {name: sorted(part[name]) for name in listed if name in part}
 
 
 def _stochtree_forests(
     n_forests: int, n_trees: int, arrays: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
     """The forests as stochtree writes them."""
-    ends = np.cumsum(arrays["sizes"])
+    ends = np.cumsum(arrays["sizes"])[:-1]
+    columns = (np.split(arrays[name], ends) for name in _STOCHTREE)
+    trees = (_stochtree_tree(*parts) for parts in zip(*columns, strict=True))
     shared = {"is_exponentiated": False, "is_leaf_constant": True, "num_trees": n_trees,
               "output_dimension": 1}  # fmt: skip
-    forests: dict[str, Any] = {**shared, "initialized": True, "num_samples": n_forests}
-    for f in range(n_forests):
-        forest: dict[str, Any] = dict(shared)
-        for t in range(n_trees):
-            place = f * n_trees + t
-            here = slice(int(ends[place] - arrays["sizes"][place]), int(ends[place]))
-            forest[f"tree_{t}"] = _stochtree_tree({k: arrays[k][here] for k in _STOCHTREE})
-        forests[f"forest_{f}"] = forest
-    return forests
+    return {**shared, "initialized": True, "num_samples": n_forests} | {
+        f"forest_{f}": {**shared, **{f"tree_{t}": next(trees) for t in range(n_trees)}}
+        for f in range(n_forests)
+    }
 
 
-def _stochtree_tree(fields: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    left, right = fields["left"], fields["right"]
+def _stochtree_tree(left: np.ndarray, right: np.ndarray, *others: np.ndarray) -> dict[str, Any]:
     inner, leaves = np.flatnonzero(left >= 0), np.flatnonzero(left < 0)
     parent = np.full(len(left), -1)
     parent[left[inner]] = parent[right[inner]] = inner
@@ -505,24 +490,26 @@ def _stochtree_tree(fields: Mapping[str, np.ndarray]) -> dict[str, Any]:
         "leaf_vector_begin": nothing, "leaf_vector_end": nothing, "leaves": leaves.tolist(),
         "node_deleted": [False] * len(left), "node_type": (left >= 0).astype(int).tolist(),
         "num_deleted_nodes": 0, "num_nodes": len(left), "output_dimension": 1,
-        "parent": parent.tolist(), **{name: column.tolist() for name, column in fields.items()},
+        "parent": parent.tolist(),
+        **{k: v.tolist() for k, v in zip(_STOCHTREE, (left, right, *others), strict=True)},
     }  # fmt: skip
 
 
 def _read_stochtree(node: Any, reader: Reading, where: str, name: str) -> Any:
     n_forests, n_trees = whole(node["forests"]), whole(node["trees"])
-    arrays = reader.plain(node["nodes"], where)
+    arrays = reader.value(node["nodes"], where)
     require(isinstance(arrays, dict), f"{where} has no trees")
-    nodes = read_columns(arrays, _STOCHTREE, "", ("left", "right", "split_index"))
-    require(len(nodes.sizes) == n_forests * n_trees, "its forests are impossible")
-    nodes.check_features(2**31)
+    names = ("left", "right", "split_index")
+    sizes, _ = read_columns(arrays, _STOCHTREE, "", names, 2**31)
+    require(len(sizes) == n_forests * n_trees, "its forests are impossible")
     for column in ("threshold", "leaf_value"):
         require(np.isfinite(arrays[column]).all(), "a number is not finite")
     container = _class(name)(n_trees, 1, True, False)
     forests = _stochtree_forests(n_forests, n_trees, arrays)
     container.load_from_json_string(json.dumps(forests))
     # The largest column that a tree reads, which the estimator compares with its own.
-    container.n_columns = int(nodes.feature[~nodes.is_leaf].max(initial=-1)) + 1
+    is_inner = arrays["left"] >= 0
+    container.n_columns = int(arrays["split_index"][is_inner].max(initial=-1)) + 1
     return container
 
 

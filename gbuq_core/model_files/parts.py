@@ -11,21 +11,19 @@ import numpy as np
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.model_files.archive import damaged
-from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.contents import has_form, require
 from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
 
 
 class Writing:
     """What a file will hold: arrays, those of one type in one row, and scikit-learn's trees."""
 
+    node: Callable[..., Any]  # of a value, and where it stands, as the header's JSON
+
     def __init__(self) -> None:
         self._rows: dict[str, list[np.ndarray]] = {}
         self._ends: dict[str, int] = {}
         self._trees: list[Any] = []
-
-    def plain(self, value: Any, where: str) -> Any:
-        """Any value as the header's JSON, with its arrays put aside."""
-        raise NotImplementedError
 
     def array(self, array: np.ndarray) -> dict[str, Any]:
         """An array's place among those of its type, as `Reading.array` finds it."""
@@ -38,7 +36,7 @@ class Writing:
     def content(self, content: bytes, where: str) -> Any:
         """Bytes, as `Reading.content` reads them."""
         array = np.frombuffer(content, np.uint8)
-        return {"bytes": self.plain(array, where), "sha256": hashlib.sha256(content).hexdigest()}
+        return {"bytes": self.node(array, where), "sha256": hashlib.sha256(content).hexdigest()}
 
     def tree(self, tree: Any) -> int:
         """The place of a scikit-learn tree among those of the file."""
@@ -54,14 +52,12 @@ class Writing:
 class Reading:
     """What a file holds; ``sources`` are the leaves of models that an importer has read."""
 
+    value: Callable[..., Any]  # of a part of the header, and where it stands
+
     def __init__(self, arrays: Mapping[str, np.ndarray], trust: bool) -> None:
         self.arrays, self.trust = arrays, trust
         self.sources: dict[int, Any] = {}
         self._trees: list[Any] | None = None
-
-    def plain(self, node: Any, where: str) -> Any:
-        """The value of a part of the header."""
-        raise NotImplementedError
 
     def array(self, node: Mapping[str, Any], where: str) -> np.ndarray:
         """The array at a place."""
@@ -75,19 +71,18 @@ class Reading:
 
     def content(self, node: Any, where: str) -> bytes:
         """The bytes that were written, and no others: libraries do not survive every file."""
-        array = self.plain(node["bytes"], where)
-        require(has_type(array, np.uint8), f"{where} is of another type")
+        array = self.value(node["bytes"], where)
+        require(has_form(array, np.uint8, None), f"{where} is of another type")
         content: bytes = array.tobytes()
         require(hashlib.sha256(content).hexdigest() == node["sha256"], f"{where} has changed")
         return content
 
     def numbers(self, node: Any, where: str, *shape: int | None) -> np.ndarray:
         """Finite float64 numbers of this shape."""
-        array = self.plain(node, where)
-        require(has_type(array, np.float64) and array.ndim == len(shape), f"{where} is no array")
-        same = all(n in (None, own) for n, own in zip(shape, array.shape, strict=True))
-        require(same and np.isfinite(array).all(), f"{where} is impossible")
-        return np.asarray(array)
+        array: np.ndarray = self.value(node, where)
+        fits = has_form(array, np.float64, *shape) and np.isfinite(array).all()
+        require(fits, f"{where} is impossible")
+        return array
 
     def tree(self, place: Any) -> Any:
         """The scikit-learn tree at a place."""
@@ -110,11 +105,6 @@ def library_name(value: Any) -> str:
     """A class's library and name, as in "lightgbm.Booster"."""
     kind = value if isinstance(value, type) else type(value)
     return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
-
-
-def has_type(array: Any, dtype: Any) -> bool:
-    """Whether it is an array of this type."""
-    return isinstance(array, np.ndarray) and array.dtype == dtype
 
 
 def no_file_format(model: Any) -> InvalidParameter:

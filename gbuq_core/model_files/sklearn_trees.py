@@ -7,41 +7,22 @@ nodes of a tree, so a child, a feature or a leaf that does not exist is refused 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gbuq_core.model_files.archive import damaged
 from gbuq_core.model_files.contents import require, take
 
-_FIELDS = {
-    "left_child": np.int64, "right_child": np.int64, "feature": np.int64, "threshold": np.float64,
-    "impurity": np.float64, "n_node_samples": np.int64, "weighted_n_node_samples": np.float64,
-    "missing_go_to_left": np.uint8,
-}  # fmt: skip
-_HISTOGRAM_FIELDS = {
-    "value": np.float64, "count": np.int64, "feature_idx": np.int64, "num_threshold": np.float64,
-    "missing_go_to_left": np.uint8, "left": np.int64, "right": np.int64, "gain": np.float64,
-    "depth": np.int64, "is_leaf": np.uint8, "bin_threshold": np.uint8,
-}  # fmt: skip
+_OF_CATEGORIES = ("is_categorical", "bitset_idx")  # fields of nodes, all 0 where none are split by
 NO_TREE = "the nodes of a tree do not make a tree"
 
 
 def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
-    """The arrays of fitted trees (``tree_`` of ``DecisionTreeRegressor`` and the like).
-
-    Each has one output, of one value or of one for each class.
-
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 5.0]).tree_
-    >>> arrays = store_trees([tree])
-    >>> arrays["tree_feature"].tolist(), arrays["tree_value"].tolist()
-    ([0, -2, -2], [2.5, 0.0, 5.0])
-    >>> read_trees(arrays)[0].predict(np.ones((1, 1), np.float32))
-    array([[5.]])
-    """
+    """The arrays of trees (`sklearn.tree._tree.Tree`) of one output, of one value or of classes."""
     states = [tree.__getstate__() for tree in trees]
-    arrays = join_columns([state["nodes"] for state in states], _FIELDS, "tree_")
+    nodes = [state["nodes"] for state in states]
+    arrays = join_columns(nodes, _stored_types(nodes[0].dtype), "tree_")
     arrays["tree_value"] = np.concatenate([state["values"].ravel() for state in states])
     arrays["tree_n_features"] = np.array([tree.n_features for tree in trees], np.int64)
     arrays["tree_n_values"] = np.array([state["values"].shape[2] for state in states], np.int64)
@@ -49,42 +30,38 @@ def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
 
 
 def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
-    """The trees (``sklearn.tree._tree.Tree``) that `store_trees` has stored."""
+    """The trees that `store_trees` has stored."""
     from sklearn.tree._tree import Tree
 
-    nodes = read_columns(arrays, _FIELDS, "tree_", ("left_child", "right_child", "feature"))
-    sizes, columns = nodes.sizes, nodes.columns
     n_features, n_values = (
-        take(arrays, f"tree_n_{name}", np.int64, (len(sizes),)) for name in ("features", "values")
+        take(arrays, f"tree_n_{name}", np.int64, (None,)) for name in ("features", "values")
     )
     possible = (n_features >= 1) & (n_features < 2**31) & (n_values >= 1) & (n_values < 2**16)
     require(possible.all(), NO_TREE)
-    values = take(arrays, "tree_value", np.float64, (int((sizes * n_values).sum()),))
-    nodes.check_features(np.repeat(n_features, sizes)[~nodes.is_leaf])
-    require((columns["n_node_samples"] >= 0).all(), "a node has less than no rows")
     dtype = Tree(1, np.ones(1, np.intp), 1).__getstate__()["nodes"].dtype
-    if set(dtype.names) != set(_FIELDS):
-        raise _other_version()
-    rows = _structured(columns, dtype)
-    trees, first, first_value = [], 0, 0
-    for size, width, n_columns in zip(
-        *map(np.ndarray.tolist, (sizes, n_values, n_features)), strict=True
+    names = ("left_child", "right_child", "feature")
+    sizes, columns = read_columns(arrays, _stored_types(dtype), "tree_", names, n_features)
+    require((columns["n_node_samples"] >= 0).all(), "a node has less than no rows")
+    values = take(arrays, "tree_value", np.float64, (int((sizes * n_values).sum()),))
+    parts = np.split(_structured(columns, dtype), np.cumsum(sizes)[:-1])
+    of_leaves = np.split(values, np.cumsum(sizes * n_values)[:-1])
+    trees = []
+    for nodes, own, width, n_columns in zip(
+        parts, of_leaves, n_values.tolist(), n_features.tolist(), strict=True
     ):
-        here, own = slice(first, first + size), slice(first_value, first_value + size * width)
         tree = Tree(n_columns, np.array([width], np.intp), 1)
-        state = {
-            "max_depth": _depth(nodes.left[here], nodes.right[here]), "node_count": size,
-            "nodes": rows[here].copy(), "values": values[own].reshape(size, 1, width).copy(),
-        }  # fmt: skip
+        state = {"max_depth": 0, "node_count": len(nodes), "nodes": nodes.copy(),
+                 "values": own.reshape(-1, 1, width).copy()}  # fmt: skip
         tree.__setstate__(state)
+        tree.max_depth = int(tree.compute_node_depths().max()) - 1
         trees.append(tree)
-        first, first_value = here.stop, own.stop
     return trees
 
 
 def store_predictors(predictors: Sequence[Any]) -> dict[str, np.ndarray]:
     """The arrays of HistGradientBoosting's trees, none of which splits by categories."""
-    return join_columns([predictor.nodes for predictor in predictors], _HISTOGRAM_FIELDS, "tree_")
+    nodes = [predictor.nodes for predictor in predictors]
+    return join_columns(nodes, _stored_types(nodes[0].dtype), "tree_")
 
 
 def read_predictors(arrays: Mapping[str, np.ndarray], n_features: int) -> list[Any]:
@@ -92,22 +69,15 @@ def read_predictors(arrays: Mapping[str, np.ndarray], n_features: int) -> list[A
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
-    nodes = read_columns(
-        arrays, _HISTOGRAM_FIELDS, "tree_", ("left", "right", "feature_idx"), "is_leaf"
-    )
-    sizes, columns = nodes.sizes, nodes.columns
-    nodes.check_features(n_features)
+    fields, names = _stored_types(PREDICTOR_RECORD_DTYPE), ("left", "right", "feature_idx")
+    sizes, columns = read_columns(arrays, fields, "tree_", names, n_features, "is_leaf")
     for name in ("count", "left", "right", "depth"):
         kept = columns[name]
         require(((kept >= 0) & (kept < 2**32)).all(), NO_TREE)
-    if set(PREDICTOR_RECORD_DTYPE.names) != {*_HISTOGRAM_FIELDS, "is_categorical", "bitset_idx"}:
-        raise _other_version()
     rows = _structured(columns, PREDICTOR_RECORD_DTYPE)
     bits = np.zeros((0, 8), np.uint32)
-    return [
-        TreePredictor(rows[first : first + size].copy(), bits.copy(), bits.copy())
-        for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True)
-    ]
+    parts = np.split(rows, np.cumsum(sizes)[:-1])
+    return [TreePredictor(nodes.copy(), bits.copy(), bits.copy()) for nodes in parts]
 
 
 def join_columns(
@@ -123,37 +93,26 @@ def join_columns(
     return arrays
 
 
-class Nodes(NamedTuple):
-    """Nodes of trees one after the other, each the child of one earlier node of its tree."""
-
-    sizes: np.ndarray  # (n_trees,) of each tree
-    columns: Mapping[str, np.ndarray]  # (n_nodes,) each, as are the others
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    is_leaf: np.ndarray
-
-    def check_features(self, n_features: Any) -> None:
-        """Refuse splits by features that do not exist."""
-        feature = self.feature[~self.is_leaf]
-        require(((feature >= 0) & (feature < n_features)).all(), "a tree splits by no feature")
-
-
 def read_columns(
     arrays: Mapping[str, np.ndarray],
     fields: Mapping[str, Any],
     prefix: str,
     names: tuple[str, str, str],
+    n_features: Any,
     leaves: str = "",
-) -> Nodes:
-    """What `join_columns` has joined, checked: the children and the feature have these names.
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """How many nodes each tree has, and what `join_columns` has joined, checked.
 
-    A leaf's children are -1, or it has a column that says that it is one.
+    ``names`` are those of the children and of the feature, ``n_features`` is a number or one for
+    each tree. A leaf's children are -1, or the column ``leaves`` says that it is one. Nodes are
+    each the child of one earlier node of their tree.
     """
     sizes = take(arrays, f"{prefix}sizes", np.int64, (None,))
     n_nodes = len(arrays[prefix + names[0]])
     possible = len(sizes) >= 1 and (sizes >= 1).all() and (sizes <= n_nodes).all()
     require(possible and int(sizes.sum()) == n_nodes, "a tree has no nodes")
+    if not {prefix + name for name in fields} <= set(arrays):
+        raise damaged("this scikit-learn keeps the nodes of trees in another way")
     columns = {name: take(arrays, prefix + name, kind, (n_nodes,)) for name, kind in fields.items()}
     left, right, feature = (columns[name] for name in names)
     is_leaf = columns[leaves] == 1 if leaves else left < 0
@@ -161,32 +120,34 @@ def read_columns(
         require((columns[leaves] <= 1).all(), NO_TREE)
     else:
         require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
-    first, size = (np.repeat(part, sizes) for part in (np.cumsum(sizes) - sizes, sizes))
+    begin, size, most = (
+        np.repeat(np.broadcast_to(part, sizes.shape), sizes)
+        for part in (np.cumsum(sizes) - sizes, sizes, n_features)
+    )
     inner = np.flatnonzero(~is_leaf)
+    known = (feature[inner] >= 0) & (feature[inner] < most[inner])
+    require(known.all(), "a tree splits by no feature")
     is_child = np.zeros(n_nodes, np.int64)
     for children in (left[inner], right[inner]):
-        after = (children > inner - first[inner]) & (children < size[inner])
+        after = (children > inner - begin[inner]) & (children < size[inner])
         require(after.all(), NO_TREE)
-        np.add.at(is_child, first[inner] + children, 1)
-    roots = np.arange(n_nodes) == first
-    require((is_child == np.where(roots, 0, 1)).all(), NO_TREE)
-    return Nodes(sizes, columns, left, right, feature, is_leaf)
+        np.add.at(is_child, begin[inner] + children, 1)
+    require((is_child == (np.arange(n_nodes) != begin)).all(), NO_TREE)
+    return sizes, columns
+
+
+def _stored_types(dtype: np.dtype[Any]) -> dict[str, Any]:
+    """In which types the fields of scikit-learn's nodes are stored, whatever its version has."""
+    wide = {"f": np.float64, "i": np.int64, "u": np.int64}
+    return {
+        name: np.uint8 if dtype[name].itemsize == 1 else wide[dtype[name].kind]
+        for name in dtype.names or ()
+        if name not in _OF_CATEGORIES
+    }
 
 
 def _structured(columns: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
-    some = next(iter(columns.values()))
-    nodes = np.zeros(len(some), dtype)
+    nodes = np.zeros(len(next(iter(columns.values()))), dtype)
     for name, column in columns.items():
         nodes[name] = column
     return nodes
-
-
-def _depth(left: np.ndarray, right: np.ndarray) -> int:
-    depth = np.zeros(len(left), np.int64)
-    for node in np.flatnonzero(left >= 0):  # parents come before their children
-        depth[left[node]] = depth[right[node]] = depth[node] + 1
-    return int(depth.max())
-
-
-def _other_version() -> Exception:
-    return damaged("this scikit-learn keeps the nodes of trees in another way")

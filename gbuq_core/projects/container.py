@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gbuq_core.errors import GbuqError, ProjectError
-from gbuq_core.file_bytes import FileKind, read_limited, write_whole
+from gbuq_core.file_bytes import FileKind, read_limited, stored_zip, write_bytes
 from gbuq_core.presentation import shown
 
 FORMAT = "gbuq project"
@@ -36,10 +36,9 @@ OF_CONTAINER = ("format", "version", "members")  # parts of the settings that th
 _MAX_SETTINGS_BYTES = 2**25
 _MAX_DIRECTORY_BYTES = 2**16
 _MEMBER = re.compile(r"project\.json|digest|state\.npz|table\.zlib|models/[0-9]{3}\.npz")
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: one project gives one sequence of bytes
 _END = struct.Struct("<4s4H2LH")  # the end of the directory: counts, size, offset, comment
 _LOCAL_HEADER_BYTES = 30
-_UNIX, _PLAIN_FILE = 3, 0o600
+_UNIX = 3
 _COPIES = 3
 _ADVICE = "save it without the data"
 
@@ -55,18 +54,13 @@ def write_container(settings: Mapping[str, Any], members: Mapping[str, bytes]) -
     if len(head) > _MAX_SETTINGS_BYTES:
         raise ProjectError("The settings of the project are too large to save: keep fewer marks.")
     digest = hashlib.sha256(head).hexdigest().encode()
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in ((SETTINGS, head), (DIGEST, digest), *sorted(members.items())):
-            member = zipfile.ZipInfo(name, _EPOCH)
-            member.create_system, member.external_attr = _UNIX, _PLAIN_FILE << 16
-            archive.writestr(member, content)
-    if file.tell() > MAX_PROJECT_BYTES:
+    content = stored_zip({SETTINGS: head, DIGEST: digest, **dict(sorted(members.items()))})
+    if len(content) > MAX_PROJECT_BYTES:
         raise ProjectError(
             f"The project is larger than {MAX_PROJECT_BYTES // 2**30} GiB, the most that gbuq "
             f"writes: {_ADVICE}."
         )
-    return file.getvalue()
+    return content
 
 
 def read_container(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -101,19 +95,18 @@ def read_bytes(source: Any) -> bytes:
     return read_limited(source, kind)[0]
 
 
-def write_bytes(content: bytes, target: Any) -> None:
+def write_project(content: bytes, target: Any) -> None:
     """Write a whole file or none: to a path, which is replaced, or into a binary file."""
-    if hasattr(target, "write"):
-        target.write(content)
-        return
-    path = Path(target)
-    if path.exists() and not path.is_file():
-        raise ProjectError(f"{path} is not a regular file: choose another path for the project.")
+    is_path = not hasattr(target, "write")
+    if is_path and Path(target).exists() and not Path(target).is_file():
+        raise ProjectError(f"{target} is not a regular file: choose another path for the project.")
     try:
-        write_whole(content, path)
+        write_bytes(content, target)
     except OSError as error:
+        if not is_path:
+            raise
         raise ProjectError(
-            f"{path} cannot be written ({error.strerror}): choose another path for the project."
+            f"{target} cannot be written ({error.strerror}): choose another path for the project."
         ) from None
 
 

@@ -15,8 +15,8 @@ from gbuq_core.projects.container import (
     read_bytes,
     read_container,
     require,
-    write_bytes,
     write_container,
+    write_project,
 )
 from gbuq_core.projects.forms import TEXT, JsonPlace, list_of, parts
 from gbuq_core.projects.models import STATE, read_models, why_not_kept, write_models
@@ -98,7 +98,7 @@ def save_project(project: Project, target: Any) -> None:
     >>> open_project(file.getvalue()).target.name
     'y'
     """
-    write_bytes(project_bytes(project), target)
+    write_project(project_bytes(project), target)
 
 
 def open_project(source: Any, *, trust: bool = False) -> Project:

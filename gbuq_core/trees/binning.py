@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gbuq_core.array_checks import begins
 from gbuq_core.inputs import (
     RowFlags,
     as_table,
@@ -393,7 +394,7 @@ def merge_rows(columns: np.ndarray, always: bool = False) -> Cells | None:
     if not always and len(counts) > n_rows // 2:
         return None
     order = np.argsort(cell_of_row, kind="stable")
-    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    begin = begins(counts)
     merged = np.ascontiguousarray(columns[:, order[begin[:-1]]])
     return Cells(order, begin, np.ascontiguousarray(merged.T), merged)
 

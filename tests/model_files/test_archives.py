@@ -10,7 +10,7 @@ from saving_parts import fitted, saved
 
 from gbuq_core import file_bytes, load
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, ModelFileError
-from gbuq_core.model_files import archive, contents
+from gbuq_core.model_files import archive, contents, fields
 
 
 def refusal(content):
@@ -61,7 +61,7 @@ def test_files_too_large_are_refused_before_they_are_read(tmp_path, monkeypatch)
     path = tmp_path / "large.npz"
     path.write_bytes(bytes(5000))
     with monkeypatch.context() as patched:
-        patched.setattr(contents, "MAX_FILE_BYTES", 4999)
+        patched.setattr(fields, "MODEL_FILE", contents.MODEL_FILE._replace(most=4999))
         for source in (path, io.BytesIO(bytes(5000))):
             assert refusal(source).startswith("The model file is larger than")
     asked = []

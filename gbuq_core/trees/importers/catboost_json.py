@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, UnknownLoss
 from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import MOST_FEATURES, MOST_SPLITS, PlainTrees
@@ -67,7 +68,7 @@ class _Splits:
     def trees(self) -> NumericTrees:
         """All of them."""
         return NumericTrees(
-            begin=np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64),
+            begin=begins(self.sizes),
             left=np.concatenate(self.left),
             right=np.concatenate(self.right),
             feature=np.concatenate(self.feature),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import ModelFileError
 from gbuq_core.trees.importers.replaying import NumericTrees
 
@@ -87,7 +88,7 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
     }
     decision = numbers["decision_type"].astype(np.int64)
     trees = NumericTrees(
-        begin=np.concatenate([[0], np.cumsum(leaf_counts - 1)]).astype(np.int64),
+        begin=begins(leaf_counts - 1),
         left=numbers["left_child"].astype(np.int32),
         right=numbers["right_child"].astype(np.int32),
         feature=numbers["split_feature"].astype(np.int32),
@@ -140,7 +141,7 @@ def _levels_of(parts: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
             found = np.flatnonzero(np.unpackbits(mine, bitorder="little"))
             counts[-1][split] = len(found)
             levels.append(found)
-    begin = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
+    begin = begins(np.concatenate(counts))
     return begin, np.concatenate(levels).astype(np.int32) if levels else np.zeros(0, np.int32)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.trees.importers.lightgbm_source import LightGBMSource
 from gbuq_core.trees.importers.plain_source import PlainSource
@@ -85,7 +86,7 @@ def _lightgbm_nodes(trees: NumericTrees, n_splits: int, n_trees: int) -> _Nodes:
     """LightGBM's splits; a child is a split of its own tree, or ``~leaf``."""
     begin = trees.begin[: n_trees + 1]
     counts = np.diff(begin)
-    first_leaf = np.concatenate([[0], np.cumsum(counts + 1)])
+    first_leaf = begins(counts + 1)
     split = np.arange(n_splits)
     tree = np.repeat(np.arange(n_trees), counts)
     parent = np.full(n_splits, -1, np.int64)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.model_files.contents import is_text, require, take, whole
 from gbuq_core.presentation import counted
@@ -113,7 +114,7 @@ class PlainSource(LeafSource):
         self.category_features = tuple(np.union1d(by_levels, plain.hashed).tolist())
         counts = np.bincount(plain.trees.feature, minlength=plain.n_features).astype(np.float64)
         self.importances = counts / max(1.0, counts.sum())
-        self._first_leaf = np.concatenate([[0], np.cumsum(self.leaf_counts)])
+        self._first_leaf = begins(self.leaf_counts)
         self._table = None if self.has_categories else make_table(plain.trees)
 
     def __repr__(self) -> str:
@@ -169,7 +170,7 @@ class PlainSource(LeafSource):
         ]
         old = self.plain.trees
         taken = NumericTrees(
-            begin=np.concatenate([[0], np.cumsum(np.diff(begin)[trees])]).astype(np.int64),
+            begin=begins(np.diff(begin)[trees]),
             left=old.left[splits], right=old.right[splits], feature=old.feature[splits],
             threshold=old.threshold[splits], missing=old.missing[splits],
             missing_left=old.missing_left[splits], strict=old.strict,
@@ -179,7 +180,7 @@ class PlainSource(LeafSource):
                 trees=taken,
                 leaf_values=self.plain.leaf_values[leaves],
                 output=self.plain.output[trees],
-                levels_begin=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+                levels_begin=begins(counts),
                 levels=np.concatenate(keep) if keep else np.zeros(0, np.int32),
                 decays=np.ones(len(trees)),
                 per_iteration=1,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import GbuqError, ModelFileError
 from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees, check_structure
 from gbuq_core.trees.importers.source import refuse
@@ -432,7 +433,7 @@ def _read_levels(
 def _join(trees: list[NumericTrees]) -> tuple[NumericTrees, np.ndarray]:
     """All trees in one, and the number of leaves of each."""
     n_splits = np.array([len(tree.left) for tree in trees], np.int64)
-    begin = np.concatenate([[0], np.cumsum(n_splits)])
+    begin = begins(n_splits)
     parts = {
         key: np.concatenate([getattr(tree, key) for tree in trees])
         for key in ("left", "right", "feature", "threshold", "missing", "missing_left")
