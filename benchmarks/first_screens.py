@@ -8,7 +8,7 @@ the union of the figures' boxes on the first screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from playwright.sync_api import Page
@@ -18,6 +18,8 @@ from benchmarks.report import Row, make_parser, report
 from tests.browser.conftest import show_as, wait_ready
 
 SIZES = ((1440, 900), (960, 600), (390, 844))
+Look = tuple[tuple[int, int], str]  # a size and a scheme
+LOOKS: list[Look] = [(size, scheme) for scheme in ("light", "dark") for size in SIZES]
 MOST_CONTROLS, MOST_WORDS, MOST_PIXELS, LEAST_PICTURE, MOST_MAPS = 9, 180, 1500, 0.5, 2
 FOUR_MAPS = "gaussians"  # its four samplers are compared
 PICTURES = (
@@ -108,12 +110,13 @@ _LOOK = """() => {
 }"""
 
 
-def first_screens(page: Page) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What stands on an open page in each size and scheme, with a name of both."""
-    for scheme in ("light", "dark"):
-        for size in SIZES:
-            show_as(page, size, scheme)
-            yield f"{size[0]} x {size[1]}, {scheme}", page.evaluate(_LOOK)
+def first_screens(
+    page: Page, looks: Iterable[Look] = LOOKS
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What stands on an open page in each of these sizes and schemes, with a name of both."""
+    for size, scheme in looks:
+        show_as(page, size, scheme)
+        yield f"{size[0]} x {size[1]}, {scheme}", page.evaluate(_LOOK)
 
 
 def beyond_bars(address: str, found: dict[str, Any]) -> list[str]:

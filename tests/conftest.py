@@ -189,13 +189,27 @@ def small_unfamiliarity(request):
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
+def shared_directory(tmp_path_factory):
+    """One directory for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lessons_are_computed_once(shared_directory):
+    """Steps of lessons are minutes of work, which the site's build and their tests share."""
+    (shared_directory / "lessons").mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GBUQ_TESTS_LESSONS", str(shared_directory / "lessons"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def site(shared_directory):
     """The site of the documentation, which takes a quarter of a minute: one build for all tests."""
     from site_parts import shared_site
 
-    apart = "PYTEST_XDIST_WORKER" not in os.environ
-    base = tmp_path_factory.getbasetemp()
-    return shared_site(base if apart else base.parent)
+    return shared_site(shared_directory)
 
 
 def _directory_or_skip(variable, default):

@@ -9,7 +9,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOWHERE = "http://127.0.0.1:9"  # a proxy that answers to nobody: a build that asks for a page fails
 # A sixth of the time of a build goes into looking for garbage, and there is next to none.
-BUILD = "import gc; gc.disable(); from mkdocs.__main__ import cli; cli()"
+BUILD = """
+import gc, sys
+gc.disable()
+sys.path.append("tests")
+from lesson_parts import build_site
+build_site(sys.argv[1:])
+"""
 PATIENCE = 400.0  # seconds that a worker waits for the site that another one builds
 
 

@@ -6,7 +6,6 @@ import runpy
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +13,7 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
-from lesson_parts import computed
+from lesson_parts import computed, with_computed_steps
 
 import demos
 from demos import NAMES, lesson, load_lessons, teaching
@@ -161,11 +160,7 @@ def test_a_lesson_has_numbers_and_pictures_and_is_a_module_that_writes_them(
     out = tmp_path / "lesson.html"
 
     def write(lesson):
-        steps = [
-            step._replace(compute=partial(computed, given.name, step.title))
-            for step in lesson.steps
-        ]
-        return main(lesson._replace(steps=steps), ["--out", str(out)])
+        return main(with_computed_steps(lesson), ["--out", str(out)])
 
     monkeypatch.setattr(lesson, "main", write)
     monkeypatch.delitem(sys.modules, f"demos.{given.name}")  # it has been imported

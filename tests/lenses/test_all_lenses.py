@@ -72,28 +72,44 @@ def tables():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_every_lens_answers_with_trees_and_with_the_law(tables, task):
-    refused = {}
-    for method in PLANS:
-        scored, table = tables[method, task]
-        seen = Seen(scored, table, reader_choices(cohorts="red=kind = red"), row=3)
-        refused[method] = []
+class Reads:
+    """The choices of a reader, which note the ones that are looked at."""
+
+    def __init__(self, **choices):
+        self.choices, self.keys = reader_choices(cohorts="red=kind = red", **choices), set()
+
+    def __getattr__(self, key):
+        self.keys.add(key)
+        return getattr(self.choices, key)
+
+
+def test_every_lens_answers_with_trees_and_with_the_law_and_names_what_it_reads(tables):
+    """What a lens kept would else stay when a choice moves that it does not name."""
+    answered, refused = set(), {case: [] for case in tables}
+    for case, (scored, table) in tables.items():
+        asked = {"curve": True, "repeats": 5, "curveby": "a column"} if case[0] == "sglb" else {}
+        choices, shown = (Reads(group="kind", **asked) for _ in range(2))
+        seen = Seen(scored, table, choices, row=3)
         for key, lens in LENSES.items():
             if not lens.concerns(seen):
                 continue
             if refusal := lens.refuse(seen):
                 assert WORDS.fullmatch(refusal), key
-                refused[method].append(key)
+                refused[case].append(key)
                 continue
             assert lens.seconds(seen) >= 0.0
             if lens.waits(seen):  # trains on the reader's word alone
-                assert key == "curve"
+                assert (key, case[0]) == ("curve", "stacked")
                 continue
+            choices.keys, shown.keys = set(), set()
             try:
-                sections = lens.sections(seen, lens.compute(seen))
+                sections = lens.sections(seen._replace(values=shown), lens.compute(seen))
             except GbuqError as error:  # shown in its place
                 sections = [Section(text=str(error))]
+            answered.add(key)
+            assert choices.keys <= {*lens.asks}, key
+            own = {knob.key for knob in lens.knobs}
+            assert shown.keys <= {*lens.asks, *lens.shows, *own}, key
             texts = " ".join(
                 text for section in sections
                 for text in ([section.text] if isinstance(section.text, str) else section.text)
@@ -102,10 +118,12 @@ def test_every_lens_answers_with_trees_and_with_the_law(tables, task):
             assert bool(sections) != (key in DRAWN), key
             assert "nan" not in texts.split(), key
         assert len(table_report(scored, table, reader_choices(), "code")) > 10_000
-    assert refused["stacked"] == refused["sglb"]
-    # Downloads have the same columns.
-    frames = [tables[method, task][0].frame for method in PLANS]
-    assert frames[0].columns.tolist() == frames[1].columns.tolist()
+    assert answered == {*LENSES}
+    for task in ("regression", "classification"):
+        assert refused["stacked", task] == refused["sglb", task]
+        # Downloads have the same columns.
+        frames = [tables[method, task][0].frame for method in PLANS]
+        assert frames[0].columns.tolist() == frames[1].columns.tolist()
 
 
 def test_a_rows_law_is_that_of_its_voices(tables):
