@@ -163,28 +163,30 @@ def strangers_files_are_read_once():
         yield
 
 
-# Where pages and commands show the score of unfamiliarity; what it finds is looked at elsewhere.
-SHOW_UNFAMILIARITY = {
+# Where pages and commands show what small models beside the table's find: looked at elsewhere.
+SHOW_SMALL_MODELS = {
     "app", "commands", "given_models", "lenses", "projects", "stacking", "streaming", "tables",
 }  # fmt: skip
-TELL_ITS_NUMBERS = {"test_lessons", "test_saved_links"}
-SMALL_UNFAMILIARITY = {
-    "N_MODELS": 2, "N_MODEL_TREES": 10, "_AFFINITY_TREES": 20, "_NOVELTY_TREES": 20,
+TELL_THEIR_NUMBERS = {"test_lessons", "test_saved_links", "test_same_units"}
+SMALL = {
+    "gbuq_core.unfamiliarity.parts": {
+        "N_MODELS": 2, "N_MODEL_TREES": 10, "_AFFINITY_TREES": 20, "_NOVELTY_TREES": 20,
+    },
+    "gbuq_core.tables.same_units": {"_N_TREES": 20},
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small_unfamiliarity(request):
-    """Half of what scoring a small table costs is judging how foreign its rows are."""
+def small_models(request):
+    """Half of what scoring a small table costs is judging how foreign or alike its rows are."""
     folder, name = request.path.parent.name, request.path.stem
-    if folder not in SHOW_UNFAMILIARITY or name in TELL_ITS_NUMBERS:
+    if folder not in SHOW_SMALL_MODELS or name in TELL_THEIR_NUMBERS:
         yield
         return
-    from gbuq_core.unfamiliarity import parts
-
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in SMALL_UNFAMILIARITY.items():
-            patch.setattr(parts, name, size)
+        for module, sizes in SMALL.items():
+            for name, size in sizes.items():
+                patch.setattr(f"{module}.{name}", size)
         yield
 
 

@@ -13,7 +13,18 @@ from gbuq_core.tables.unfamiliar import Evidence, bootstrap_evidence
 
 
 def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
-    """PRR of each uncertainty and of unfamiliarity on held-out rows of the first file."""
+    """PRR of each uncertainty and of unfamiliarity on held-out rows of the first file.
+
+    It is found once: the words, the trust and the checks of a table all ask for it.
+    """
+    kept = vars(scored)
+    if "_evidence" not in kept:
+        kept["_evidence"] = _find(scored)
+    found: dict[str, Evidence] = kept["_evidence"]
+    return found
+
+
+def _find(scored: ScoredTable) -> dict[str, Evidence]:
     parts = _second_file(scored) if scored.measured else [_own_rows(scored)]
     errors = np.concatenate([errors for errors, _ in parts])
     if not scored.training.target.classes:
