@@ -29,7 +29,7 @@ MEMBERS = "globalThis.gbuqMembers?.size > 0"  # sent after everything else
 _DRAG = """async ([root, control, seconds]) => {
   const times = [];
   const maps = root.dataset.draws !== undefined;
-  const watched = maps ? root : root.querySelector(':scope > svg') ?? root;
+  const watched = maps ? root : root.querySelector('svg[role=img]') ?? root;
   const what = maps
     ? { attributes: true, attributeFilter: ['data-draws'] }
     : { childList: true, subtree: true, attributes: true };
@@ -63,10 +63,10 @@ _DRAG = """async ([root, control, seconds]) => {
 _POINT = """async ([root, target, seconds]) => {
   const times = [];
   const maps = root.dataset.draws !== undefined;
-  const watched = maps ? root : root.querySelector(':scope > svg') ?? root;
+  const watched = maps ? root : root.querySelector('svg[role=img]') ?? root;
   const what = maps
     ? { attributes: true, attributeFilter: ['data-draws'] }
-    : { childList: true, subtree: true, attributes: true, attributeFilter: ['d'] };
+    : { childList: true, subtree: true, attributes: true, attributeFilter: ['d', 'x1'] };
   const observer = new MutationObserver(() => times.push(performance.now()));
   observer.observe(watched, what);
   const end = performance.now() + 1000 * seconds;
@@ -106,7 +106,9 @@ _NOISE = (
 _NEAR = "globalThis.gbuqNear?.size > 2"
 _COURSE, _SURFACE, _ROWS = "neighbours", "neighbours?data=Ripples", "neighbours?data=Diabetes"
 _FUNCTIONS = "soft_trees?methods=VST&methods=SGLB&methods=Gaussian+process"
+BEYOND = LiveCase("beyond", POINTER, "beyond-bands", ".gbuq-curves")
 LIVE = (
+    BEYOND,
     *(
         LiveCase(_SPIRAL, knob, "spiral", ready=MEMBERS)
         for knob in ("step", "start", "burn_in", "shown", "flag", "log", "scale")
@@ -141,6 +143,25 @@ def name_of(case: LiveCase) -> str:
     return case.page.partition("?")[0]
 
 
+class MainThread:
+    """What a page's main thread has had of the processor since this was made."""
+
+    def __init__(self, page: Page) -> None:
+        self._session = page.context.new_cdp_session(page)
+        self._session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._began = self._total()
+
+    def _total(self) -> float:
+        found = self._session.send("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+
+    def seconds(self) -> float:
+        """The seconds so far; nothing is measured after it."""
+        spent = self._total() - self._began
+        self._session.detach()
+        return spent
+
+
 def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
     """Milliseconds between two pictures while the knob moves, and of the processor for each.
 
@@ -149,20 +170,12 @@ def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
     figure = page.locator(f".st-key-{case.figure} {case.root}").first
     moves, control = _DRAG, figure.locator(f"[data-knob={case.knob}] :is(input, select)")
     if case.knob == POINTER:
-        moves, control = _POINT, figure.locator(":scope > svg, .gbuq-panel").last
+        moves, control = _POINT, figure.locator("svg[role=img], .gbuq-panel").last
     control.scroll_into_view_if_needed()
     given = [figure.element_handle(), control.element_handle(), SECONDS]
-    clock = page.context.new_cdp_session(page)
-    clock.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def busy() -> float:
-        found = clock.send("Performance.getMetrics")["metrics"]
-        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
-
-    before = busy()
+    clock = MainThread(page)
     times = page.evaluate(moves, given)
-    spent = 1000.0 * (busy() - before) / max(1, len(times))
-    clock.detach()
+    spent = clock.seconds() * 1000.0 / max(1, len(times))
     return [later - earlier for earlier, later in pairwise(times)], spent
 
 

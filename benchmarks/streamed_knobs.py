@@ -4,27 +4,29 @@
 slider to and fro for three seconds, one step every `STEP_MS`, and notes every change of the
 picture, with the frame in which it is painted. Fits, the socket and the browser are in it; so is
 whatever else the machine does. A value that the drag comes back to is not fitted again, as in the
-app; between drags another seed is taken where the page has one, so that its fits are new.
+app; between drags another seed is taken where the page has one, so that its fits are new. A line
+marked ``anew`` is dragged one way only, so that each picture is a fit. Beside pictures a second
+stands what one costs the server's processor, which other programs do not lengthen much. With
+Beyond the rows comes what its picture does without a fit: the numbers under the pointer.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
 import time
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from playwright.sync_api import Page
 
-from benchmarks.chromium import opened_app, show_every_control
+from benchmarks import live_knobs
+from benchmarks.chromium import Opened, opened_app, show_every_control
 from benchmarks.latency import CANVAS, CURVES, FIRST_MS
 from benchmarks.report import Row, report
-from gbuq_core.experiments.beyond.fit import BeyondSettings, fit_beyond
-from gbuq_core.experiments.beyond.picture import beyond_figure
 from tests.browser.conftest import wait_ready
 
 SECONDS = 3.0
@@ -67,6 +69,7 @@ class Streamed(NamedTuple):
     signature: str
     key: str
     bar: float
+    anew: bool = False  # dragged over no value twice
 
 
 STREAMED = (
@@ -77,17 +80,43 @@ STREAMED = (
     Streamed("/neighbours?seed={seed}", "rows", "rows", CURVES, "neighbours-course", 3.0),
     Streamed("/neighbours?seed={seed}", "place", "", CURVES, "neighbours-course", 10.0),
     Streamed("/soft_trees?seed={seed}", "noise", "noise", CURVES, "soft-trees-functions", 1.0),
-    Streamed("/beyond?seed={seed}", "edge", "edge", CURVES, "beyond-bands", 10.0),
-    Streamed("/beyond?seed={seed}", "gap", "gap", CURVES, "beyond-bands", 10.0),
+    Streamed("/beyond?seed={seed}", "edge", "edge", CURVES, "beyond-bands", 10.0, True),
+    Streamed("/beyond?seed={seed}", "gap", "gap", CURVES, "beyond-bands", 10.0, True),
     Streamed("/novelty?seed={seed}", "noise", "noise", CANVAS, "novelty-maps", 1.0),
 )
 
 
-def drag(page: Page, case: Streamed) -> list[float]:
-    """Milliseconds at which the picture changed while the slider was dragged."""
+class Drag(NamedTuple):
+    """When the picture changed, in ms, and in how many seconds.
+
+    Seconds of the processor are the server's and those of the page's main thread.
+    """
+
+    times: list[float]
+    seconds: float
+    served: float
+    drawn: float
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """Milliseconds of each for a picture."""
+        n = max(1, len(self.times))
+        return 1000.0 * self.served / n, 1000.0 * self.drawn / n
+
+
+def seconds_of(pid: int) -> float:
+    """What a process has had of the processor, with all of its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def drag(page: Page, case: Streamed, pid: int) -> Drag:
+    """Drag the slider; the server has this number."""
     in_picture = case.slider in ("", BAR)
     track = f".st-key-{case.slider} [role=group] > div"
-    moved = page.locator(f".st-key-{case.key} .gbuq-curves > svg" if in_picture else track).first
+    moved = page.locator(
+        f".st-key-{case.key} .gbuq-curves svg[role=img]" if in_picture else track
+    ).first
     moved.scroll_into_view_if_needed()
     box = moved.bounding_box()
     assert box is not None
@@ -107,27 +136,30 @@ def drag(page: Page, case: Streamed) -> list[float]:
     page.evaluate(_WATCH, [case.signature, case.key])
     page.mouse.move(held, y)
     page.mouse.down()
-    began = time.monotonic()
-    while (gone := time.monotonic() - began) < SECONDS:
-        share = 0.5 - 0.5 * math.cos(2 * math.pi * gone / PERIOD + math.pi / 2)
+    lasts = PERIOD if case.anew else SECONDS
+    began, before, drawing = time.monotonic(), seconds_of(pid), live_knobs.MainThread(page)
+    while (gone := time.monotonic() - began) < lasts:
+        turn = 2 * math.pi * gone / PERIOD
+        share = gone / lasts if case.anew else 0.5 - 0.5 * math.cos(turn + math.pi / 2)
         page.mouse.move(left + share * (right - left), y)
         page.wait_for_timeout(STEP_MS)
     times = page.evaluate("[...window.gbuqPictures.times]")
+    gone, served = time.monotonic() - began, seconds_of(pid) - before
     page.mouse.up()
-    return [float(one) for one in times]
+    return Drag([float(one) for one in times], gone, served, drawing.seconds())
 
 
-def measure(page: Page, url: str, case: Streamed, repeats: int) -> list[list[float]]:
-    """The times of each drag."""
+def measure(page: Page, opened: Opened, case: Streamed, repeats: int) -> list[Drag]:
+    """Each drag."""
     page.set_default_timeout(FIRST_MS)
     drags = []
     for seed in range(1, repeats + 1):
-        page.goto(url + case.page.format(seed=seed))
+        page.goto(opened.url + case.page.format(seed=seed))
         wait_ready(page)
         page.wait_for_function(f"({case.signature})('{case.key}')")
         show_every_control(page)
         page.wait_for_timeout(1000)
-        drags.append(drag(page, case))
+        drags.append(drag(page, case, opened.pid))
     return drags
 
 
@@ -144,39 +176,30 @@ def main() -> None:
             if arguments.page and case.page.split("?")[0] != arguments.page:
                 continue
             page = opened.new_page()
-            rows.append(_row(case, measure(page, opened.url, case, arguments.repeats)))
+            rows.append(_row(case, measure(page, opened, case, arguments.repeats)))
             page.close()
-    if arguments.page in ("", "/beyond"):
-        rows.append(_refits())
+        if arguments.page in ("", "/beyond"):
+            rows += live_knobs.measure(opened.new_page(), opened.url, [live_knobs.BEYOND])
     report("Pictures a second while dragged", rows, arguments.json)
 
 
-def _refits() -> Row:
-    """How often a processor fits what follows the hand on Beyond the rows, with its figure."""
-    taken = []
-    for edge in np.arange(4.5, 8.0, 0.1).round(1).tolist():
-        began = time.process_time()
-        beyond_figure(fit_beyond(BeyondSettings(edge=edge), whole=False))
-        taken.append(time.process_time() - began)
-    rate = 1.0 / statistics.median(taken)
-    return Row(
-        "/beyond trees and process, 150 rows", f"{rate:.1f} refits a second of CPU time", "10",
-        rate >= 10.0, {"seconds": taken},
-    )  # fmt: skip
-
-
-def _row(case: Streamed, drags: list[list[float]]) -> Row:
-    rate = statistics.median(len(times) / SECONDS for times in drags)
-    gaps = sorted(b - a for times in drags for a, b in pairwise(times))
+def _row(case: Streamed, drags: list[Drag]) -> Row:
+    rate = statistics.median(len(one.times) / one.seconds for one in drags)
+    gaps = sorted(b - a for one in drags for a, b in pairwise(one.times))
     middle = statistics.median(gaps) if gaps else math.nan
     slow = gaps[min(len(gaps) - 1, int(0.95 * len(gaps)))] if gaps else math.nan
+    served, drawn = map(statistics.median, zip(*(one.costs for one in drags), strict=True))
     return Row(
         what=f"{case.page.split('?')[0]} {case.name}",
-        measured=f"{rate:.1f} a second (gap {middle:.0f} ms, slowest 5 % from {slow:.0f})",
+        measured=f"{rate:.1f} a second (gap {middle:.0f} ms, slowest 5 % from {slow:.0f}; of the "
+        f"processor {served:.0f} ms in the server, {drawn:.0f} in the page)",
         bar=f"{case.bar:g} a second",
         met=rate >= case.bar,
-        numbers={"per_second": rate, "median_gap_ms": middle, "slowest_gap_ms": slow},
-    )
+        numbers={
+            "per_second": rate, "median_gap_ms": middle, "slowest_gap_ms": slow,
+            "server_ms": served, "page_ms": drawn,
+        },
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
