@@ -11,6 +11,7 @@ processor, script, layout and painting of the page's main thread together.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,63 +26,57 @@ SECONDS = 3.0
 BAR = 30.0  # pictures a second
 MEMBERS = "globalThis.gbuqMembers?.size > 0"  # sent after everything else
 
-# Moves a knob in every frame; resolves with the times at which the picture was drawn.
-_DRAG = """async ([root, control, seconds]) => {
+# Calls `move` in every frame; resolves with the times at which the picture was drawn.
+_WATCH = """async ([root, control, seconds]) => {
   const times = [];
   const maps = root.dataset.draws !== undefined;
   const watched = maps ? root : root.querySelector('svg[role=img]') ?? root;
-  const what = maps
-    ? { attributes: true, attributeFilter: ['data-draws'] }
-    : { childList: true, subtree: true, attributes: true };
-  const observer = new MutationObserver(() => times.push(performance.now()));
-  observer.observe(watched, what);
-  const last = control.type === 'checkbox' ? 1
-    : control.type === 'range' ? Number(control.max) : control.options.length - 1;
-  const first = control.type === 'checkbox' ? Number(control.checked) : Number(control.value);
-  let [at, step] = [first, first < last ? 1 : -1];
-  const put = (place) => {
-    if (control.type === 'checkbox') control.checked = place === 1;
-    else control.value = String(place);
-    control.dispatchEvent(new Event('input', { bubbles: true }));
-  };
-  const end = performance.now() + 1000 * seconds;
-  while (performance.now() < end) {
-    await new Promise(requestAnimationFrame);
-    if (at + step < 0 || at + step > last) step = -step;
-    at += step;
-    put(at);
-  }
-  await new Promise(requestAnimationFrame);
-  await new Promise(requestAnimationFrame);
-  put(first);
-  observer.disconnect();
-  return times;
-}"""
-
-
-# Moves the pointer over the picture in every frame.
-_POINT = """async ([root, target, seconds]) => {
-  const times = [];
-  const maps = root.dataset.draws !== undefined;
-  const watched = maps ? root : root.querySelector('svg[role=img]') ?? root;
-  const what = maps
-    ? { attributes: true, attributeFilter: ['data-draws'] }
-    : { childList: true, subtree: true, attributes: true, attributeFilter: ['d', 'x1'] };
+  const { move, seen, back } = (MOVES)(control);
+  const inside = { childList: true, subtree: true, ...seen };
+  const what = maps ? { attributeFilter: ['data-draws'] } : inside;
   const observer = new MutationObserver(() => times.push(performance.now()));
   observer.observe(watched, what);
   const end = performance.now() + 1000 * seconds;
   for (let i = 0; performance.now() < end; i++) {
     await new Promise(requestAnimationFrame);
+    move(i);
+  }
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  observer.disconnect();
+  back?.();
+  return times;
+}"""
+
+# A knob, from its place to its last or first, and back.
+_DRAG = _WATCH.replace("MOVES", """(control) => {
+  const box = control.type === 'checkbox';
+  const most = control.type === 'range' ? Number(control.max) : control.options?.length - 1;
+  const [first, last] = box ? [Number(control.checked), 1] : [Number(control.value), most];
+  let [at, step] = [first, first < last ? 1 : -1];
+  const put = (place) => {
+    if (box) control.checked = place === 1;
+    else control.value = String(place);
+    control.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const move = () => {
+    if (at + step < 0 || at + step > last) step = -step;
+    put(at += step);
+  };
+  return { move, seen: { attributes: true }, back: () => put(first) };
+}""")  # fmt: skip
+
+# The pointer over the picture: what follows it are paths, and the line at the numbers read.
+_POINT = _WATCH.replace("MOVES", """(target) => {
+  const move = (i) => {
     const box = target.getBoundingClientRect();
     const place = { clientX: box.x + box.width * (0.5 + 0.35 * Math.sin(i / 20)),
       clientY: box.y + box.height * (0.6 + 0.2 * Math.cos(i / 20)) };
     const mouse = { ...place, bubbles: true, pointerType: 'mouse' };
     target.dispatchEvent(new PointerEvent('pointermove', mouse));
-  }
-  await new Promise(requestAnimationFrame);
-  observer.disconnect();
-  return times;
-}"""
+  };
+  return { move, seen: { attributeFilter: ['d', 'x1'] } };
+}""")  # fmt: skip
 POINTER = "pointer"
 
 
@@ -143,23 +138,16 @@ def name_of(case: LiveCase) -> str:
     return case.page.partition("?")[0]
 
 
-class MainThread:
-    """What a page's main thread has had of the processor since this was made."""
+def clock_of(page: Page) -> Callable[[], float]:
+    """Seconds of the processor that the page's main thread has had, each time it is asked."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def __init__(self, page: Page) -> None:
-        self._session = page.context.new_cdp_session(page)
-        self._session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        self._began = self._total()
-
-    def _total(self) -> float:
-        found = self._session.send("Performance.getMetrics")["metrics"]
+    def busy() -> float:
+        found = session.send("Performance.getMetrics")["metrics"]
         return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
 
-    def seconds(self) -> float:
-        """The seconds so far; nothing is measured after it."""
-        spent = self._total() - self._began
-        self._session.detach()
-        return spent
+    return busy
 
 
 def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
@@ -173,9 +161,10 @@ def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
         moves, control = _POINT, figure.locator("svg[role=img], .gbuq-panel").last
     control.scroll_into_view_if_needed()
     given = [figure.element_handle(), control.element_handle(), SECONDS]
-    clock = MainThread(page)
+    busy = clock_of(page)
+    before = busy()
     times = page.evaluate(moves, given)
-    spent = clock.seconds() * 1000.0 / max(1, len(times))
+    spent = 1000.0 * (busy() - before) / max(1, len(times))
     return [later - earlier for earlier, later in pairwise(times)], spent
 
 

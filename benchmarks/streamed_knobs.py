@@ -12,7 +12,6 @@ Beyond the rows comes what its picture does without a fit: the numbers under the
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import statistics
@@ -26,7 +25,7 @@ from playwright.sync_api import Page
 from benchmarks import live_knobs
 from benchmarks.chromium import Opened, opened_app, show_every_control
 from benchmarks.latency import CANVAS, CURVES, FIRST_MS
-from benchmarks.report import Row, report
+from benchmarks.report import Row, make_parser, report
 from tests.browser.conftest import wait_ready
 
 SECONDS = 3.0
@@ -39,18 +38,11 @@ _WATCH = """([signature, key]) => {
   window.gbuqPictures?.stop();
   const times = [];
   let last = read();
-  let asked = false;
-  const look = () => {
-    const now = read();
-    if (now && now !== last) {
-      last = now;
-      requestAnimationFrame((time) => times.push(time));
-    }
-  };
   const observer = new MutationObserver(() => {
-    if (asked) return;
-    asked = true;
-    queueMicrotask(() => { asked = false; look(); });
+    const now = read();
+    if (!now || now === last) return;
+    last = now;
+    requestAnimationFrame((time) => times.push(time));
   });
   const all = {subtree: true, childList: true, attributes: true};
   for (const node of document.querySelectorAll(`.st-key-${key} *`)) {
@@ -87,21 +79,12 @@ STREAMED = (
 
 
 class Drag(NamedTuple):
-    """When the picture changed, in ms, and in how many seconds.
+    """Pictures a second, ms between them, and of the processor for each: of server and page."""
 
-    Seconds of the processor are the server's and those of the page's main thread.
-    """
-
-    times: list[float]
-    seconds: float
+    rate: float
+    gaps: list[float]
     served: float
     drawn: float
-
-    @property
-    def costs(self) -> tuple[float, float]:
-        """Milliseconds of each for a picture."""
-        n = max(1, len(self.times))
-        return 1000.0 * self.served / n, 1000.0 * self.drawn / n
 
 
 def seconds_of(pid: int) -> float:
@@ -114,9 +97,8 @@ def drag(page: Page, case: Streamed, pid: int) -> Drag:
     """Drag the slider; the server has this number."""
     in_picture = case.slider in ("", BAR)
     track = f".st-key-{case.slider} [role=group] > div"
-    moved = page.locator(
-        f".st-key-{case.key} .gbuq-curves svg[role=img]" if in_picture else track
-    ).first
+    picture = f".st-key-{case.key} .gbuq-curves svg[role=img]"
+    moved = page.locator(picture if in_picture else track).first
     moved.scroll_into_view_if_needed()
     box = moved.bounding_box()
     assert box is not None
@@ -137,68 +119,68 @@ def drag(page: Page, case: Streamed, pid: int) -> Drag:
     page.mouse.move(held, y)
     page.mouse.down()
     lasts = PERIOD if case.anew else SECONDS
-    began, before, drawing = time.monotonic(), seconds_of(pid), live_knobs.MainThread(page)
+    drawing = live_knobs.clock_of(page)
+    began, served, drawn = time.monotonic(), seconds_of(pid), drawing()
     while (gone := time.monotonic() - began) < lasts:
         turn = 2 * math.pi * gone / PERIOD
         share = gone / lasts if case.anew else 0.5 - 0.5 * math.cos(turn + math.pi / 2)
         page.mouse.move(left + share * (right - left), y)
         page.wait_for_timeout(STEP_MS)
     times = page.evaluate("[...window.gbuqPictures.times]")
-    gone, served = time.monotonic() - began, seconds_of(pid) - before
+    gone, served, drawn = time.monotonic() - began, seconds_of(pid) - served, drawing() - drawn
     page.mouse.up()
-    return Drag([float(one) for one in times], gone, served, drawing.seconds())
+    each = 1000.0 / max(1, len(times))
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    return Drag(len(times) / gone, gaps, each * served, each * drawn)
 
 
-def measure(page: Page, opened: Opened, case: Streamed, repeats: int) -> list[Drag]:
-    """Each drag."""
+def measure(opened: Opened, case: Streamed, repeats: int) -> list[Drag]:
+    """Each drag, after two that warm up."""
+    page = opened.new_page()
     page.set_default_timeout(FIRST_MS)
     drags = []
-    for seed in range(1, repeats + 1):
+    for seed in range(repeats + 2):
         page.goto(opened.url + case.page.format(seed=seed))
         wait_ready(page)
         page.wait_for_function(f"({case.signature})('{case.key}')")
         show_every_control(page)
         page.wait_for_timeout(1000)
         drags.append(drag(page, case, opened.pid))
-    return drags
+    page.close()
+    return drags[2:]
 
 
 def main() -> None:
     """Measure every slider and print pictures a second, the median gap and the slowest 5 %."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    pages = list(dict.fromkeys(case.page.partition("?")[0] for case in STREAMED))
+    parser = make_parser(__doc__.splitlines()[0], pages)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--page", default="", help="only sliders of this page: / for Home")
-    parser.add_argument("--json", type=Path, help="where to write the numbers")
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     rows = []
     with opened_app() as opened:
         for case in STREAMED:
-            if arguments.page and case.page.split("?")[0] != arguments.page:
-                continue
-            page = opened.new_page()
-            rows.append(_row(case, measure(page, opened, case, arguments.repeats)))
-            page.close()
-        if arguments.page in ("", "/beyond"):
+            if case.page.partition("?")[0] in options.only:
+                rows.append(_row(case, measure(opened, case, options.repeats)))
+        if "/beyond" in options.only:
             rows += live_knobs.measure(opened.new_page(), opened.url, [live_knobs.BEYOND])
-    report("Pictures a second while dragged", rows, arguments.json)
+    report("Pictures a second while dragged", rows, options.json)
 
 
 def _row(case: Streamed, drags: list[Drag]) -> Row:
-    rate = statistics.median(len(one.times) / one.seconds for one in drags)
-    gaps = sorted(b - a for one in drags for a, b in pairwise(one.times))
-    middle = statistics.median(gaps) if gaps else math.nan
-    slow = gaps[min(len(gaps) - 1, int(0.95 * len(gaps)))] if gaps else math.nan
-    served, drawn = map(statistics.median, zip(*(one.costs for one in drags), strict=True))
+    rate, served, drawn = (
+        statistics.median(found)
+        for found in zip(*((one.rate, one.served, one.drawn) for one in drags), strict=True)
+    )
+    gaps = sorted(gap for one in drags for gap in one.gaps) or [math.nan]
+    middle, slow = statistics.median(gaps), gaps[int(0.95 * len(gaps))]
     return Row(
         what=f"{case.page.split('?')[0]} {case.name}",
         measured=f"{rate:.1f} a second (gap {middle:.0f} ms, slowest 5 % from {slow:.0f}; of the "
         f"processor {served:.0f} ms in the server, {drawn:.0f} in the page)",
         bar=f"{case.bar:g} a second",
         met=rate >= case.bar,
-        numbers={
-            "per_second": rate, "median_gap_ms": middle, "slowest_gap_ms": slow,
-            "server_ms": served, "page_ms": drawn,
-        },
+        numbers={"per_second": rate, "median_gap_ms": middle, "slowest_gap_ms": slow,
+                 "server_ms": served, "page_ms": drawn},
     )  # fmt: skip
 
 
