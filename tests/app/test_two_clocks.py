@@ -122,22 +122,22 @@ def test_another_model_is_drawn_with_its_own_knobs():
 
 
 def test_the_picture_that_the_page_opens_with_shows_what_its_verdicts_say():
-    """Share of the drawn dots in the band, and the band beside the true one, over ten seeds."""
+    """Share of the drawn dots in the band, and the band beside the true one, over six seeds."""
     values = {knob.key: STATE.opening.get(knob.key, knob.default) for knob in STATE.knobs}
     plan = plan_of(from_values(TwoClocksSettings, values))
-    fits = [fit_two_clocks(replace(plan, seed=seed)) for seed in range(10)]
+    fits = [fit_two_clocks(replace(plan, seed=seed)) for seed in range(6)]
     looks = [look_two_clocks(fit, "student") for fit in fits]
     seen = np.array(list(map(seen_and_stated, fits, looks)))
     agrees = (seen[:, 0] == seen[:, 1]) & (seen[:, 2] == seen[:, 3])
-    assert agrees.sum() >= 9
+    assert agrees.sum() >= 5
     # And what they say is what the page is about.
-    assert seen.all(axis=1).sum() >= 9
+    assert seen.all(axis=1).sum() >= 5
     # The chips say first what is seen, and hold; what is not seen is counted in words.
     scores = [[[getattr(way, name) for name in SCORES] for way in look.scores] for look in looks]
     chips = chips_of(verdicts_of(np.array(scores)[:, : len(WAYS)]))  # the truth comes last
     assert [claim.key for claim in chips] == ["narrow", "true", "nll"]
     assert [claim.verdict for claim in chips[:2]] == ["holds", "holds"]
-    assert all(claim.answer.endswith(" of 10 seeds") for claim in chips)
+    assert all(claim.answer.endswith(" of 6 seeds") for claim in chips)
 
 
 def seen_and_stated(fit, look):

@@ -6,12 +6,11 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import (
-    assert_accessible,
     assert_no_exception,
-    screens,
     screenshot,
     wait_ready,
 )
+from tests.browser.first_screen import opening_screens
 from tests.browser.test_heteroscedastic import wait_until_another
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -46,7 +45,5 @@ def test_the_end_of_the_rows_moves_the_bands_and_back_undoes_it(page, serve):
 
 def test_it_fits_every_screen_and_is_accessible(page, serve):
     open_page(page, serve(APP))
-    for (width, _), scheme in screens(page):
-        assert_accessible(page)
-        assert page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth") <= width
+    for (width, _), scheme in opening_screens(page, "beyond"):
         screenshot(page, f"beyond-{width}-{scheme}")

@@ -6,12 +6,11 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import (
     DESKTOP,
-    assert_accessible,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import Figure, after, play_and_pause, press, unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
@@ -30,8 +29,7 @@ def test_the_page_opens_with_four_large_maps_and_the_answer_and_shows_all_when_a
     figure = open_gaussians(page, serve(APP))
     answer = page.get_by_role("button", name="cg-SGLD finds 24 of the 25 modes")
     panels = figure.root.locator(".gbuq-panel")
-    for window, scheme in screens(page):
-        assert_accessible(page)
+    for window, scheme in opening_screens(page, "gaussians"):
         boxes = [panels.nth(i).bounding_box() for i in range(panels.count())]
         assert len(boxes) == 4
         assert all(box["y"] + box["height"] < window[1] for box in boxes)

@@ -6,12 +6,11 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import (
     DESKTOP,
-    assert_accessible,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import Figure, after, play_and_pause, press, turn, unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine, large enough to separate the heart.
@@ -80,8 +79,7 @@ def test_the_page_opens_with_two_maps_one_control_and_the_answer_and_shows_all_w
 ):
     figure = open_heart(page, serve(APP), "")
     answer = page.get_by_role("button", name="empty cells than in any cell with rows")
-    for window, scheme in screens(page):
-        assert_accessible(page)
+    for window, scheme in opening_screens(page, "heart"):
         assert figure.data("beside") == "0,3"  # the noise, and knowledge
         for panel in (0, 3):
             box = figure.root.locator(".gbuq-panel").nth(panel).bounding_box()

@@ -11,12 +11,11 @@ from tests.browser.conftest import (
     DESKTOP,
     PHONE,
     WAIT,
-    assert_accessible,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLIDER = ".st-key-rows input[type=range]"
@@ -219,11 +218,7 @@ def test_values_are_read_and_nothing_overflows_and_the_picture_is_on_the_first_s
     expect(readout).to_have_text(re.compile(r"^x 0\.1 .*knowledge std 0\."))
     page.keyboard.press("Escape")
     expect(readout).to_have_text(re.compile("^Point at"))
-    for window, scheme in screens(page):
-        assert_accessible(page)
-        assert (
-            page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth") <= window[0]
-        )
+    for window, scheme in opening_screens(page, ""):
         screenshot(page, f"home-{scheme}-{window[0]}")
         if window == DESKTOP:
             box = page.locator(".gbuq-curves").bounding_box()

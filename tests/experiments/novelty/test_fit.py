@@ -300,13 +300,7 @@ def test_claims_say_what_their_verdicts_do(moons):
 @pytest.mark.parametrize(
     "change",
     [
-        {"tail": "up"},
         {"show": "deciles"},
-        {"third_at": float("inf")},
-        {"neighbours": 0},
-        {"drawn": 0},
-        {"score": "magic"},
-        {"maps": ("magic",)},
         {"compared": ("novelty", "novelty")},
     ],
 )
