@@ -150,61 +150,93 @@ def row_law(scored: ScoredTable, row: int) -> RowLaw:
     model = stacked_model(fitted.estimator)
     own = read_by_model(fitted.estimator, scored.scored.X.iloc[[row]])
     heard = model.predict_voices(own)
+    n_classes = len(scored.training.target.classes)
+    if n_classes:
+        found = _of_classes(fitted.estimator, model, own, heard, n_classes)
+    else:
+        found = _of_numbers(fitted.estimator, model, own, heard)
+    voices = [
+        LawVoice(name, weight, float(model.weights_.get(name, 0.0)),
+                 *found.moments.get(name, (math.nan, math.nan)), found.said[name])
+        for name, weight in found.weight.items()
+        if weight > 0.0
+    ]  # fmt: skip
+    voices.sort(key=lambda voice: -voice.weight)
     near = [
         LawNeighbor(int(fitted.rows[place]), share, target_of(scored, int(fitted.rows[place])))
         for place, share in zip(heard.neighbors[0].tolist(), heard.shares[0].tolist(), strict=True)
         if share > 0.0
     ]
-    shares = heard.shares[0]
-    n_near = shares.sum() ** 2 / np.square(shares).sum() if near else 0.0
     near.sort(key=lambda one: -one.weight)
-    by_voice = model.predict_by_voice(own)
-    weight = dict(zip(heard.names, heard.weight[0].tolist(), strict=True))
-    is_number, logs = isinstance(model, StackedRegressor), is_on_log_scale(fitted.estimator)
-    if is_number:
-        law = model.predict_distribution(own)
-        stds = np.sqrt(heard.variance[0]).tolist()
-        pairs = zip(heard.mean[0].tolist(), stds, strict=True)
-        moments = dict(zip(heard.names, pairs, strict=True))
-        kind = "masses" if model.support_.whole and not logs else "density"
-        points, look = _look(law, model, logs)
-        said = {name: look(one) for name, one in by_voice.items()}
-        bounds = _bounds(model)
-        spikes = tuple((at, float(np.exp(law.logpdf([at])[0]))) for at in bounds)
-        lower, upper = (ends[0] for ends in law.interval(_INTERVALS))
-        ends = np.exp([lower, upper]) if logs else np.array([lower, upper])
-        if logs:
-            points, spikes = np.exp(points), ()
-            said = {name: density / points for name, density in said.items()}
-        intervals = tuple(
+    return RowLaw(
+        row=row,
+        kind=found.kind,
+        points=found.points,
+        values=np.sum([voice.weight * voice.values for voice in voices], axis=0),
+        spikes=found.spikes,
+        intervals=found.intervals,
+        voices=tuple(voices),
+        neighbors=tuple(near),
+        n_near=_count_equal(heard.shares[0]) if near else 0.0,
+        support=found.support,
+    )
+
+
+class _Found(NamedTuple):
+    """A law where it is drawn, and by their names the voices' weights, means and stds there."""
+
+    kind: str
+    points: FloatArray
+    said: dict[str, FloatArray]
+    weight: dict[str, float]
+    moments: dict[str, tuple[float, float]]
+    spikes: tuple[tuple[float, float], ...] = ()
+    intervals: tuple[tuple[float, float, float], ...] = ()
+    support: str = ""
+
+
+def _count_equal(shares: FloatArray) -> float:
+    """How many equal shares say as much as these."""
+    return float(shares.sum() ** 2 / np.square(shares).sum())
+
+
+def _of_numbers(estimator: Any, model: StackedRegressor, own: Any, heard: Any) -> _Found:
+    """The law of a number; on a log scale, of the number itself."""
+    logs = is_on_log_scale(estimator)
+    law = model.predict_distribution(own)
+    points, look = _look(law, model, logs)
+    said = {name: look(one) for name, one in model.predict_by_voice(own).items()}
+    spikes = tuple((at, float(np.exp(law.logpdf([at])[0]))) for at in _bounds(model))
+    ends = np.array([one[0] for one in law.interval(_INTERVALS)])
+    if logs:
+        points, ends, spikes = np.exp(points), np.exp(ends), ()
+        said = {name: density / points for name, density in said.items()}
+    pairs = zip(heard.mean[0].tolist(), np.sqrt(heard.variance[0]).tolist(), strict=True)
+    return _Found(
+        kind="masses" if model.support_.whole and not logs else "density",
+        points=points,
+        said=said,
+        weight=dict(zip(heard.names, heard.weight[0].tolist(), strict=True)),
+        moments=dict(zip(heard.names, pairs, strict=True)),
+        spikes=spikes,
+        intervals=tuple(
             (level, float(low), float(high))
             for level, low, high in zip(_INTERVALS, *ends, strict=True)
-        )
-    else:
-        n_classes = len(scored.training.target.classes)
-        kind, points, spikes, intervals = "classes", np.arange(n_classes, dtype=np.float64), (), ()
-        moments = dict.fromkeys((*heard.names, "shares"), (math.nan, math.nan))
-        by_voice["all"] = model.predict_proba(own)
-        said = {
-            name: all_classes(law[None], fitted.estimator, n_classes)[0, 0]
-            for name, law in by_voice.items()
-        }
-        rest = said.pop("all")
-        rest = rest - sum(weight[name] * values for name, values in said.items())
-        if rest.sum() > 1e-9:
-            weight["shares"], said["shares"] = float(rest.sum()), rest / rest.sum()
-    voices = [
-        LawVoice(name, weight[name], float(model.weights_.get(name, 0.0)), mean, std, said[name])
-        for name, (mean, std) in moments.items()
-        if weight.get(name, 0.0) > 0.0
-    ]
-    voices.sort(key=lambda voice: -voice.weight)
-    values = np.sum([voice.weight * voice.values for voice in voices], axis=0)
-    support = model.support_.describe() if is_number and not logs else ""
-    return RowLaw(
-        row, kind, points, values, spikes, intervals, tuple(voices), tuple(near), float(n_near),
-        support,
-    )  # fmt: skip
+        ),
+        support="" if logs else model.support_.describe(),
+    )
+
+
+def _of_classes(estimator: Any, model: Any, own: Any, heard: Any, n_classes: int) -> _Found:
+    """The law of a class; what no voice says in it are the shares of all rows."""
+    laws = {**model.predict_by_voice(own), "all": model.predict_proba(own)}
+    said = {name: all_classes(law[None], estimator, n_classes)[0, 0] for name, law in laws.items()}
+    weight = dict(zip(heard.names, heard.weight[0].tolist(), strict=True))
+    rest = said.pop("all")
+    rest = rest - sum(weight[name] * values for name, values in said.items())
+    if rest.sum() > 1e-9:
+        weight["shares"], said["shares"] = float(rest.sum()), rest / rest.sum()
+    return _Found("classes", np.arange(n_classes, dtype=np.float64), said, weight, {})
 
 
 def _look(

@@ -1,7 +1,10 @@
 """The page "Your data": rows split by group or by time, and the target on a log scale."""
 
+from functools import partial
+
 import numpy as np
 
+from pages._ui.your_data import beside
 from tests.app.your_data_page import csv_of, drop, judged, open_page, says, settle, texts
 
 QUICK = {"trees": "50", "depth": "2"}
@@ -23,14 +26,21 @@ def code_of(at):
     return next(block.value for block in at.code if "score_table" in block.value)
 
 
-def test_the_question_about_units_has_a_button():
+def test_the_question_about_units_has_a_button_and_a_report_does_not_go_without_it(
+    offered, monkeypatch
+):
     rng = np.random.default_rng(1)
     unit, level = np.repeat(np.arange(20), 8), 10.0 * rng.normal(size=20)
     mills = csv_of(
         mill=[f"M{k}" for k in unit], size=rng.normal(size=20)[unit], cycle=rng.normal(size=160),
         y=level[unit] + rng.normal(size=160),
     )  # fmt: skip
-    at = settle(open_page(mills, table="your file", **QUICK))  # asked after the rows are there
+    with monkeypatch.context() as patched:  # it is asked after the rows are there
+        patched.setattr(beside, "ask_beside", partial(beside.ask_beside, start=False))
+        at = settle(open_page(mills, table="your file", **QUICK))
+        assert not says(at, "Will new rows come from the same units")
+        assert b"Will new rows come from the same units" in offered["your-data.html"]()
+    settle(at.run())
     assert says(at, "Will new rows come from the same units (column")
     at.button(key="_Split by group").click().run()
     settle(at)

@@ -30,7 +30,7 @@ def with_questions(answer: Answer) -> tuple[Answer, Answer | None]:
     request = Request("questions", key, compute, "Looking for rows that belong together")
     asked = only_fresh(ask_beside(request))
     if not asked.fresh:
-        return answer, asked
+        return answer._replace(result=trained._replace(unasked=True)), asked
     scored = replace(scored, questions=tuple(asked.result))
     return answer._replace(result=trained._replace(scored=scored)), asked
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from gbuq_core.tables import (
     MethodRun,
     ScoredTable,
     add_marks,
+    ask_about_split,
     interval_names,
     to_csv_bytes,
     to_parquet_bytes,
@@ -51,28 +53,23 @@ def export_table(
     seen = Seen(view.scored, trained.opened.table, values)
     recipe = _recipe(trained, values, view.scored)
     code = table_code(recipe)
-    command = table_command(recipe)
-    if command:
+    if command := table_command(recipe):
         code += f"\n# The same from a terminal:\n# {command}\n"
     frame, marks = view.scored.frame, marks_of(trained)
     csv, parquet = (
         partial(_marked, write, frame, marks) for write in (to_csv_bytes, to_parquet_bytes)
     )
-    kind = "application/vnd.apache.parquet"
+    kind, notebook = "application/vnd.apache.parquet", partial(table_notebook, recipe)
+    report = partial(_report, trained, seen, code, compared_runs(trained), made)
     downloads = (
         Download("All rows (CSV)", "scored.csv", "text/csv", csv),
         Download("All rows (Parquet)", "scored.parquet", kind, parquet),
-    )
-    own = (
         Download("Code (Python)", "your_data.py", "text/x-python", code.encode),
-        Download(
-            "Notebook", "your_data.ipynb", "application/x-ipynb+json",
-            partial(table_notebook, recipe),
-        ),
-    )  # fmt: skip
-    report = partial(_report, seen, code, compared_runs(trained), made)
-    page = Download("Page (HTML)", "your-data.html", "text/html", report)
-    show_exports("your-data", code, (*downloads, *own, *more, page))
+        Download("Notebook", "your_data.ipynb", "application/x-ipynb+json", notebook),
+        *more,
+        Download("Page (HTML)", "your-data.html", "text/html", report),
+    )
+    show_exports("your-data", code, downloads)
     draw_save(trained, values, query)
     st.caption(intervals_line(view.scored))
     if view.scored.unfamiliarity is None:
@@ -86,8 +83,13 @@ def export_table(
         )
 
 
-def _report(seen: Seen, code: str, runs: dict[str, MethodRun], made: dict[str, Any]) -> bytes:
-    """The report, with all that the page's sections find."""
+def _report(
+    trained: Trained, seen: Seen, code: str, runs: dict[str, MethodRun], made: dict[str, Any]
+) -> bytes:
+    """The report, with all that the page's sections find; it does not go without its questions."""
+    if trained.unasked:
+        asked = ask_about_split(seen.table, seen.scored.training, seen.scored.plan)
+        seen = seen._replace(scored=replace(seen.scored, questions=tuple(asked)))
     more = [*methods_sections(runs, seen.scored), *lens_sections(seen, made)]
     return result_page(seen.scored, seen.values.unit, code, more)
 

@@ -59,7 +59,8 @@ class Trained(NamedTuple):
     """A scored table with what it was made from; ``second`` is the other file's name.
 
     ``stages`` holds what all possible members say, so that knobs of the view predict nothing.
-    ``from_project`` tells models that a project brought from those that were trained here.
+    ``from_project`` tells models that a project brought from those that were trained here, and
+    ``unasked`` scores whose questions are still looked for.
     """
 
     wanted: Wanted
@@ -68,6 +69,7 @@ class Trained(NamedTuple):
     scored: ScoredTable
     stages: Stages | None
     from_project: bool = False
+    unasked: bool = False
 
 
 class _Kept(NamedTuple):
