@@ -1,7 +1,7 @@
 """The predicted distribution of y for each row: what every ``predict_distribution`` returns.
 
-`Distribution` is the one interface. The kinds here are a normal, a Student t, a mixture of normals,
-draws, and the exponential of any of them for targets on a log scale. IBUG adds its own families,
+`Distribution` is the one interface. The kinds here are a normal, a Student t, a mixture of normals
+and the exponential of any of them for targets on a log scale. IBUG adds its own families,
 forests of quantiles a law through these.
 CRPS: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction, and estimation".
 """
@@ -23,7 +23,6 @@ from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.mixture_quantiles import mixture_quantiles, standardised
 from gbuq_core.metrics.scores import (
-    crps_ensemble_values,
     crps_gaussian_values,
     crps_mixture_values,
     crps_student_values,
@@ -32,7 +31,7 @@ from gbuq_core.metrics.scores import (
     student_log_density,
 )
 from gbuq_core.resources import check_memory
-from gbuq_core.uncertainty import mean_over_members, split_variance, variance_over_members
+from gbuq_core.uncertainty import mean_over_members, split_variance
 from gbuq_core.validation import check_number
 
 if TYPE_CHECKING:
@@ -606,54 +605,6 @@ class MixtureDistribution(Distribution):
         means = np.take_along_axis(self.means, chosen, axis=0)
         stds = np.sqrt(np.take_along_axis(self.variances, chosen, axis=0))
         return means + stds * random.standard_normal((count, n_rows))
-
-
-@dataclass(frozen=True, eq=False)
-class EmpiricalDistribution(Distribution):
-    """The draws of a sampler, each equally likely. ``loc`` and ``scale`` are their mean and std.
-
-    Notes
-    -----
-    A quantile is the smallest draw whose share of draws up to it reaches q. Draws have no density,
-    so `logpdf` raises `InvalidData`.
-
-    Examples
-    --------
-    >>> EmpiricalDistribution([[1.0], [3.0], [2.0], [9.0]]).quantile([0.5, 1.0])
-    array([[2., 9.]])
-    """
-
-    _more_rows = (("draws", 1),)
-
-    draws: FloatArray  # (n_draws, n_samples): in units of y
-    loc: FloatArray = field(init=False, repr=False)
-    scale: FloatArray = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        draws = check_array("draws", self.draws, 2, min_length=0)
-        object.__setattr__(self, "draws", _read_only(draws))
-        object.__setattr__(self, "loc", _read_only(mean_over_members(draws)))
-        object.__setattr__(self, "scale", _read_only(np.sqrt(variance_over_members(draws))))
-
-    def _quantiles(self, levels: FloatArray) -> FloatArray:
-        count = len(self.draws)
-        # 0.3 x 10 is 3.0000000000000004: the third draw is meant.
-        place = np.ceil(levels * count - 1e-9).astype(np.intp) - 1
-        ordered = np.sort(self.draws, axis=0).T
-        return np.take_along_axis(ordered, np.clip(place, 0, count - 1), axis=1)
-
-    def _log_density(self, y: FloatArray) -> FloatArray:
-        raise InvalidData("Draws have no density: score them by crps, or fit a distribution.")
-
-    def _cdf(self, points: FloatArray) -> FloatArray:
-        return np.stack([(self.draws <= column).mean(axis=0) for column in points.T], axis=1)
-
-    def _crps(self, y: FloatArray) -> FloatArray:
-        return crps_ensemble_values(y, self.draws)
-
-    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
-        chosen = random.integers(len(self.draws), size=(count, len(self.loc)))
-        return np.take_along_axis(self.draws, chosen, axis=0)
 
 
 @dataclass(frozen=True, eq=False)

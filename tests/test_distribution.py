@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn_law import DrawnDistribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -21,7 +22,6 @@ from gbuq_core.calibration.laws import (
 )
 from gbuq_core.distribution import (
     Distribution,
-    EmpiricalDistribution,
     LogDistribution,
     MixtureDistribution,
     NormalDistribution,
@@ -181,7 +181,7 @@ def test_scores_are_scoringrules(scoringrules):
     np.testing.assert_allclose(log.crps(np.abs(y)), theirs, rtol=CANCELLED)
     draws = np.random.default_rng(2).normal(size=(50, N))
     theirs = scoringrules.crps_ensemble(y, draws.T, estimator="nrg")
-    np.testing.assert_allclose(EmpiricalDistribution(draws).crps(y), theirs, rtol=SAME_SUM)
+    np.testing.assert_allclose(DrawnDistribution(draws).crps(y), theirs, rtol=SAME_SUM)
 
 
 @SMOOTH
@@ -338,7 +338,7 @@ def test_certain_members_are_steps():
 
 def test_draws_are_a_distribution():
     draws = np.random.default_rng(0).normal(size=(10, N))
-    d = EmpiricalDistribution(draws)
+    d = DrawnDistribution(draws)
     np.testing.assert_array_equal(d.loc, draws.mean(axis=0))
     np.testing.assert_array_equal(
         d.quantile([0.0, 0.1, 0.3, 1.0]), np.sort(draws, 0)[[0, 0, 2, 9]].T

@@ -428,9 +428,3 @@ def _codes_of(planes: LeafPlanes, tree: int) -> np.ndarray:
     if planes.high_row[tree] >= 0:
         codes += planes.high[planes.high_row[tree]].astype(np.int64) << 8
     return codes
-
-
-def estimate_leaf_bytes(n_rows: int, n_trees: int, max_leaves: int) -> int:
-    """Bytes of `pack_leaves` at its peak, without the chunks of the model's own leaf numbers."""
-    planes = 1 if max_leaves <= NARROW_LEAVES else 3  # the second byte, and both while it grows
-    return n_rows * n_trees * planes + 4 * n_trees * max_leaves

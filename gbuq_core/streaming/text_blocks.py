@@ -36,6 +36,7 @@ from gbuq_core.tables.separated_text import (
     MOST_RAGGED,
     Quoting,
     above_sentences,
+    arrow_options,
     describe,
     find_dialect,
     has_spaces_between,
@@ -147,28 +148,9 @@ class TextBlocks:
             ragged.append(row if len(ragged) < 2 else None)
             return "skip"
 
-        names = [f"f{i}" for i in range(self._dialect.n_columns)]
+        options = arrow_options(self._dialect, quote_char, _BLOCK_BYTES, set_aside)
         with _Stream(self._text()) as stream:
-            yield from arrow_csv.open_csv(
-                stream,
-                # One thread: only then are ragged rows handed over in their order.
-                read_options=arrow_csv.ReadOptions(
-                    use_threads=False, column_names=names, block_size=_BLOCK_BYTES
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self._dialect.delimiter,
-                    quote_char=quote_char,
-                    escape_char=self._dialect.quoting.escape or False,
-                    newlines_in_values=True,
-                    ignore_empty_lines=self._dialect.n_columns > 1,
-                    invalid_row_handler=set_aside,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types={name: pa.string() for name in names},
-                    strings_can_be_null=False,
-                    check_utf8=False,
-                ),
-            )
+            yield from arrow_csv.open_csv(stream, **options)
 
     def _find_quotes(self) -> str | bool:
         """Whether quotation marks quote: not where they are not in pairs and that reads more."""

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
@@ -437,7 +438,6 @@ def _tried(text: bytes, dialect: Dialect, quote_char: str | bool) -> _Parsed | T
 
 def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Parsed:
     """All rows as text, the header among them; ragged rows apart."""
-    names = [f"f{i}" for i in range(dialect.n_columns)]
     most_ragged = max(_RAGGED_COUNTED, MOST_RAGGED * _n_lines(text))
     ragged: list[Any] = []
 
@@ -448,26 +448,8 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
     for block_bytes in _BLOCK_BYTES:
         ragged.clear()
         try:
-            data = arrow_csv.read_csv(
-                pa.BufferReader(text),
-                # One thread: only then are ragged rows handed over in their order.
-                read_options=arrow_csv.ReadOptions(
-                    use_threads=False, column_names=names, block_size=block_bytes
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=dialect.delimiter,
-                    quote_char=quote_char,
-                    escape_char=dialect.quoting.escape or False,
-                    newlines_in_values=True,
-                    ignore_empty_lines=dialect.n_columns > 1,
-                    invalid_row_handler=set_aside,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types={name: pa.string() for name in names},
-                    strings_can_be_null=False,
-                    check_utf8=False,
-                ),
-            )
+            options = arrow_options(dialect, quote_char, block_bytes, set_aside)
+            data = arrow_csv.read_csv(pa.BufferReader(text), **options)
         except pa.ArrowInvalid as error:
             if len(ragged) > most_ragged:
                 rows = f"More than {len(ragged) - 1:,} rows"
@@ -479,6 +461,32 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
     raise TableError(
         "The file cannot be split into rows: check its quotation marks and line ends."
     ) from last_error
+
+
+def arrow_options(
+    dialect: Dialect, quote_char: str | bool, block_bytes: int, set_aside: Callable[[Any], str]
+) -> dict[str, Any]:
+    """How Arrow reads all rows of a dialect as text; ``set_aside`` is given the ragged ones."""
+    names = [f"f{i}" for i in range(dialect.n_columns)]
+    return {
+        # One thread: only then are ragged rows handed over in their order.
+        "read_options": arrow_csv.ReadOptions(
+            use_threads=False, column_names=names, block_size=block_bytes
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=quote_char,
+            escape_char=dialect.quoting.escape or False,
+            newlines_in_values=True,
+            ignore_empty_lines=dialect.n_columns > 1,
+            invalid_row_handler=set_aside,
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types={name: pa.string() for name in names},
+            strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    }
 
 
 def _find_places(text: bytes, parsed: _Parsed, dialect: Dialect) -> _Places:

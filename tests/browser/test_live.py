@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from live_stages import chosen_stages
 from scipy.stats import spearmanr
 
 from demos.live import one_knob
@@ -23,7 +24,7 @@ from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
 from gbuq_core.experiments.spiral.picture import flagged, spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
-from gbuq_core.figures.canvas.live import chosen_stages, encode_members
+from gbuq_core.figures.canvas.live import encode_members
 from gbuq_core.figures.canvas.panels import stacked_values
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.canvas.thinning import thin_sheet

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from drawn_law import DrawnDistribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,7 +17,6 @@ from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.calibration.laws import StretchedDistribution
 from gbuq_core.calibration.widths import FLOORS, LEAST_GAIN, choose_width
 from gbuq_core.distribution import (
-    EmpiricalDistribution,
     LogDistribution,
     MixtureDistribution,
     NormalDistribution,
@@ -182,11 +182,11 @@ class Skewed(RegressorMixin, BaseEstimator):
             SHARES,
         )
         if self.kind == "draws":
-            return EmpiricalDistribution(loc + width * DRAWS[:, None])
+            return DrawnDistribution(loc + width * DRAWS[:, None])
         if self.kind == "log":
             return LogDistribution(mixture)
         if self.kind == "flat":
-            return EmpiricalDistribution(loc + np.where(loc < 0.5, 0.0, width) * DRAWS[:, None])
+            return DrawnDistribution(loc + np.where(loc < 0.5, 0.0, width) * DRAWS[:, None])
         if self.kind == "normal":
             return NormalDistribution(*mixture)
         return mixture
@@ -355,7 +355,7 @@ class TestStretched:
         np.testing.assert_allclose(law.variance(), wide.variance())
 
     def test_a_row_without_shape_is_a_normal(self):
-        inner = EmpiricalDistribution([[2.0, 0.0], [2.0, 4.0]])
+        inner = DrawnDistribution([[2.0, 0.0], [2.0, 4.0]])
         law = StretchedDistribution(inner, [0.5, 4.0])
         normal = NormalDistribution([2.0], [0.5])
         np.testing.assert_array_equal(law.quantile([0.25, 0.75])[1], [-2.0, 6.0])

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from live_stages import chosen_stages
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
-from gbuq_core.figures.canvas.live import Ensemble, Live, chosen_stages
+from gbuq_core.figures.canvas.live import Ensemble, Live
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, Strip, StripLine
 from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.handles import live_knob

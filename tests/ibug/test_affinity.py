@@ -13,7 +13,6 @@ from gbuq_core.errors import InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.ibug import affinity
 from gbuq_core.ibug.affinity import (
     count_affinities,
-    estimate_leaf_bytes,
     estimate_nearest_bytes,
     leaf_density,
     nearest,
@@ -159,7 +158,6 @@ def test_more_leaves_than_two_bytes_tell_apart_are_refused():
 def test_memory_stays_below_three_bytes_a_row_and_tree(rng):
     for n_leaves in (31, 600):
         train = pack_leaves(rng.integers(0, n_leaves, size=(4000, 50)))
-        assert train.n_bytes <= estimate_leaf_bytes(4000, 50, 1024)
         assert train.n_bytes <= 3 * 4000 * 50
 
 

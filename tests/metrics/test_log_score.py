@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from drawn_law import DrawnDistribution
 
-from gbuq_core.distribution import EmpiricalDistribution, NormalDistribution
+from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import find_resolution, log_scores
 
@@ -38,7 +39,7 @@ def test_a_spike_on_a_repeated_value_earns_no_more_than_its_step():
 
 
 def test_draws_have_a_log_score_and_far_targets_a_finite_one():
-    law = EmpiricalDistribution(np.arange(10.0)[:, None])
+    law = DrawnDistribution(np.arange(10.0)[:, None])
     assert log_scores(law, [4.0], 1.0).mean == pytest.approx(np.log(10.0))
     assert log_scores(law, [1e6], 1.0).mean == pytest.approx(12 * np.log(10.0))
 

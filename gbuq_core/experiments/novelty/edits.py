@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.experiments.novelty.data import (
     N_CELLS,
     SIDE,
@@ -337,15 +337,6 @@ def apply_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> Edit
     if edits:
         _check_left(data, rows)
     return rows
-
-
-def why_no_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> str:
-    """Why the edits cannot be applied, in a sentence; empty if they can."""
-    try:
-        apply_edits(data, edits, seed)
-    except GbuqError as error:
-        return str(error)
-    return ""
 
 
 def _keep(rows: EditedRows, index: npt.NDArray[Any]) -> EditedRows:

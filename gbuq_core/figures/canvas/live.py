@@ -3,8 +3,8 @@
 A `gbuq_core.figures.handles.LiveKnob` stands in the picture's own bar. While it moves, JavaScript
 (``live.js``) works the maps out again in every frame, from the members that `encode_members` sent
 once, and colours them anew; nothing is asked of a server. ``ensembles.js`` holds the formulas: the
-means, entropies and variances of `gbuq_core.uncertainty`, over the members that `chosen_stages`
-names.
+means, entropies and variances of `gbuq_core.uncertainty`, over the members whose
+stages are asked for.
 
 What JavaScript computes differs from Python's numbers by what the packing takes away:
 
@@ -18,7 +18,6 @@ What JavaScript computes differs from Python's numbers by what the packing takes
 from __future__ import annotations
 
 import json
-import math
 import struct
 import zlib
 from collections.abc import Sequence
@@ -72,23 +71,6 @@ class Live(NamedTuple):
     own: Literal["last", "all"] = "last"
     flag_text: str = ""
     units: dict[str, str] = {}  # noqa: RUF012 - never written to
-
-
-def chosen_stages(
-    plan: str, trees: int, *, step: int, start: float, burn_in: int, cycle: int, shown: int | None
-) -> Ints:
-    """Return after how many trees one model gives a member: JavaScript's rule, in Python.
-
-    The same as `gbuq_core.boosting.plan.truncation_points` and ``cycle_ends``, but empty where
-    these refuse; of more than ``shown`` the last ones.
-    """
-    check_choice("plan", plan, PLANS[1:])
-    if plan == "truncation":
-        every, first = step, math.floor(start * trees / step + 1e-9) + 1
-    else:
-        every, first = cycle, burn_in + 1
-    points = np.arange(first, trees // every + 1) * every
-    return points[-shown:] if shown else points
 
 
 def offered(
