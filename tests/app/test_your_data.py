@@ -105,16 +105,10 @@ def test_a_step_without_members_is_a_sentence_and_keeps_the_picture():
     assert len(rows_of(at)) == 442
 
 
+# Of all that `gbuq_core.tables` refuses.
 BAD = {
     "empty": (b"", "is empty"),
-    "blank": (b" \n \n", "is empty"),
-    "header only": (b"a,b\n", "no rows"),
-    "one column": (b"a\n1\n2\n3\n", "single column"),
-    "one row": (b"a,b\n1,2\n", "single row"),
-    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(200), "PNG picture"),
-    "binary": (bytes(range(256)) * 40, ""),
     "archive": (b"PK\x03\x04" + bytes(100), "ZIP archive"),
-    "ragged": (b"a,b\n" + b"1,2\n1,2,3\n" * 30, "too many or too few cells"),
     "damaged parquet": (b"PAR1" + bytes(50), "Parquet file is damaged"),
     "large": (b"a,b\n" + b"1,2\n" * 2**19, "The file is 2 MB, more than the limit of 1 MB: keep"),
 }
@@ -148,7 +142,6 @@ def test_the_page_the_server_and_the_reader_have_one_limit(diabetes):
 IMPOSSIBLE = {
     "constant": (csv_of(x=range(40), y=[1.5] * 40), "so there is nothing to learn"),
     "few": (csv_of(x=range(5), y=[1.5, 2.5, 1.0, 0.2, 7.7]), "at least 10 are needed"),
-    "lonely class": (csv_of(x=range(40), y=["a"] * 39 + ["b"]), "has a single row"),
     "no column": (csv_of(w=[3] * 40, y=np.arange(40) ** 1.5), "No column is left"),
 }
 
@@ -192,39 +185,29 @@ def test_earlier_results_are_named_until_the_new_ones_are_there(monkeypatch):
     assert not says(at, "These results belong")
 
 
-def test_text_as_a_regression_target_is_one_sentence():
-    at = open_page(csv_of(x=range(60), y=["a", "b", "c"] * 20))
-    at.radio(key="task").set_value("regression").run()
-    settle(at)
-    assert says(at, "regression is not possible")
-    assert not at.exception
-
-
 def as_parquet(data):
     sink = io.BytesIO()
     pd.read_csv(io.BytesIO(data)).to_parquet(sink)
     return sink.getvalue()
 
 
-STRANGE = {
-    "Parquet": as_parquet(numbers()),
-    "missing column": numbers(empty=[None] * 60),
-    "infinite": numbers(i=[np.inf, 1.0, 2.0] * 20),
-    "dates": numbers(day=pd.date_range("2021-01-01", periods=60).astype(str)),
-    "mixed": numbers(m=["1", "two", "3"] * 20),
-    "target missing": csv_of(x=range(60), y=[None, 1.5, 2.5, 3.25] * 15),
-    "same names": b"x,x,,y\n"
-    + b"".join(b"%d,%d,%d,%d\n" % (i, i % 7, i % 5, i * i) for i in range(60)),
-    "semicolons": b"x;y\n" + b"".join(b"%d,5;%d,25\n" % (i % 9, i % 7) for i in range(60)),
-}
+def strange_file():
+    """Gaps, dates, words among numbers, two columns of one name, one of none, and semicolons."""
+    head = "x;x;;empty;infinite;day;mixed;y"
+    rows = [
+        f"{i};{i % 7},5;{i % 5};;{'inf' if i % 3 else '1,5'};2021-01-{i % 28 + 1:02d};"
+        f"{'two' if i % 3 else i};{i * i if i % 4 else ''}"
+        for i in range(60)
+    ]
+    return "\n".join([head, *rows]).encode()
 
 
 def test_strange_but_usable_files_are_scored():
     at = open_page()
-    for case, data in STRANGE.items():
+    for data in (strange_file(), as_parquet(numbers())):
         drop(at, data)
-        assert not at.exception, case
-        assert len(rows_of(at)) == 60, case
+        assert not at.exception
+        assert len(rows_of(at)) == 60
         assert at.radio(key="table").value == "your file"
 
 
@@ -239,23 +222,23 @@ def test_hundreds_of_columns_send_few_cells():
     assert any("40 of 301 columns shown" in c.value for c in at.caption)
 
 
-def test_ten_thousand_categories():
-    n = 10_000
+def test_thousands_of_categories_and_rows():
+    n = 4100
     rng = np.random.default_rng(2)
-    names = [f"n{i % 6000}" for i in range(n)]
+    names = [f"n{i % 3000}" for i in range(n)]
     data = csv_of(name=names, x=rng.normal(size=n), y=rng.normal(size=n))
     at = open_page(data)
     assert not at.exception
     assert len(rows_of(at)) == 2000  # the most that is sent
     assert any("the first 2,000 listed" in c.value for c in at.caption)
     first, ranks = set(rows_of(at)["row"]), rows_of(at)["total"].min()
-    (page,) = [box for box in at.number_input if box.label == "Page of the list (1 to 5)"]
-    page.set_value(5).run()
+    (page,) = [box for box in at.number_input if box.label == "Page of the list (1 to 3)"]
+    page.set_value(3).run()
     assert not at.exception
-    assert len(rows_of(at)) == 2000
+    assert len(rows_of(at)) == 100
     assert not first & set(rows_of(at)["row"])
     assert rows_of(at)["total"].max() <= ranks
-    assert any("numbers 8,001 to 10,000 listed" in c.value for c in at.caption)
+    assert any("numbers 4,001 to 4,100 listed" in c.value for c in at.caption)
 
 
 def test_the_users_words_are_never_markdown():

@@ -123,7 +123,7 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
 
 def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
     data = numbers(n=47)
-    for name, second in (("secret.csv", "hidden.csv"), ("mine.csv", "new.csv"), ("b.csv", "c.csv")):
+    for name, second in (("secret.csv", "hidden.csv"), ("mine.csv", "new.csv")):
         at = drop(open_page(table="your file"), data, name)
         drop(at, numbers(n=31), second, key="upload_second")
         code = next(c.value for c in at.code if "score_table" in c.value)
@@ -134,7 +134,7 @@ def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
     drop(at, data, "renamed.csv")
     assert any("renamed.csv" in c.value for c in at.code)
     owned = [key for key in RUNNER._finished if key[0] == "your data" and len(key) == 3]
-    assert len({key[2] for key in owned}) >= 3  # no session was given another's
+    assert len({key[2] for key in owned}) >= 2  # no session was given another's
     clear_session_resource_cache(SESSION)
     assert not [key for key in RUNNER._finished if key in owned]
 
