@@ -128,7 +128,6 @@ class Module(NamedTuple):
 class Import(NamedTuple):
     name: str  # dotted, with the imported name: gbuq_core.errors.GbuqError
     at_import: bool  # outside functions
-    relative: bool
 
 
 @cache
@@ -164,11 +163,11 @@ def imports(module):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             return
         if isinstance(node, ast.Import):
-            found.extend(Import(alias.name, at_import, False) for alias in node.names)
+            found.extend(Import(alias.name, at_import) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             for alias in node.names:
-                found.append(Import(f"{base}.{alias.name}", at_import, node.level > 0))
+                found.append(Import(f"{base}.{alias.name}", at_import))
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for block in HOLD_IMPORTS:
             for child in getattr(node, block, ()):
@@ -193,10 +192,6 @@ def room_of(name):
 
 def rooms_used(module):
     return {room for room in (room_of(i.name) for i in imports(module)) if room}
-
-
-def absolute_imports_only(module):
-    return [i.name for i in imports(module) if i.relative]
 
 
 def streamlit_only_in_the_app(module):
@@ -382,15 +377,6 @@ def numbers_and_tables_are_written_in_one_place(module):
     return bad
 
 
-def errors_are_not_swallowed(module):
-    def swallows(handler):
-        broad = handler.type and ast.unparse(handler.type) in ("Exception", "BaseException")
-        return broad and all(isinstance(step, ast.Pass) for step in handler.body)
-
-    handlers = nodes(module, ast.ExceptHandler)
-    return [f"line {h.lineno}" for h in handlers if h.type is None or swallows(h)]
-
-
 def small_tolerances_say_why(module):
     """A tolerance below 1e-7 has a name of tests/tolerances.py or a comment at most 3 lines off."""
     if module.top != "tests":
@@ -463,12 +449,6 @@ def rooms_over_budget():
 
 def no_room_without_a_name(module):
     return [module.path.name] if module.path.stem in ("utils", "util", "misc") else []
-
-
-def packages_say_what_they_hold(module):
-    if module.path.name != "__init__.py" or module.top != "gbuq_core":
-        return []
-    return [] if ast.get_docstring(parsed(module)) else ["no docstring"]
 
 
 # Rules of homes: who uses a file decides in which folder it lives. They see the whole tree, and
