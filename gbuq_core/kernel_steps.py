@@ -21,7 +21,7 @@ class KernelStep(NamedTuple):
 
 
 _BOOSTED = ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "vrf", "stacked")
-_NEIGHBOURS = ("ibug", "ibug_cbu")
+_NEIGHBOURS = ("ibug", "ibug_cbu", "stacked")
 _MACAU = ("macau", "macau_linear", "macau_basic")
 _BOOSTING = "gbuq_core.boosting.warmup:"
 _SOFT_TREES = "gbuq_core.soft_trees.warmup:"
@@ -47,6 +47,7 @@ _STEPS = (
     ),
     KernelStep("chains", "gbuq_core.sampling.warmup:warm_up", ("sgld", "nsgld", "clr", "cg")),
     KernelStep("neighbours", "gbuq_core.ibug.warmup:warm_up", _NEIGHBOURS),
+    KernelStep("laws", "gbuq_core.stacking.warmup:warm_up", ("stacked",)),
     KernelStep("mixtures", _SOFT_TREES + "warm_up", ("vst", "vsgbm")),
     KernelStep("macau", "gbuq_core.macau.warmup:warm_up", _MACAU),
     KernelStep("means", _SOFT_TREES + "compile_means", ("vst", "vsgbm"), ("mixtures",)),

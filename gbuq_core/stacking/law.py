@@ -10,16 +10,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import elementwise
-from scipy.special import gammaln, ndtr, stdtr
+from scipy.special import gammaln
 
 from gbuq_core.distribution import Distribution
 from gbuq_core.jobs import parallel_map
 from gbuq_core.stacking.support import Support
 
 FloatArray = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 _ROOT_2_PI = math.sqrt(2.0 * math.pi)
-_BLOCK = 1_000_000  # numbers of a temporary
+_ROOTS = 50_000  # solved at a time
 _TAIL = 1e-6  # probability beyond either end of a row's grid
 _ROUNDS = (41, 81, 161)  # points of a row's grid, refined twice where the law rises
 _MOST_WHOLE = 400  # whole numbers of a row that are summed one by one
@@ -36,11 +37,11 @@ class Normals(NamedTuple):
         """Some of the rows."""
         return Normals(self.centres[rows], self.std[rows], self.shares[rows])
 
-    def cdf(self, points: FloatArray) -> FloatArray:
-        """At points (n, m), times the shares: (n, m)."""
-        z = (points[:, :, None] - self.centres[:, None, :]) / self.std[:, None, None]
-        found: FloatArray = (ndtr(z) * self.shares[:, None, :]).sum(axis=2)
-        return found
+    def cdf(self, points: FloatArray, rows: Places) -> FloatArray:
+        """At points (n, m) of some rows (n,), times the shares: (n, m)."""
+        from gbuq_core.stacking.cdfs import normals_cdf  # imports numba
+
+        return normals_cdf(points, rows, *self)
 
     def density(self, points: FloatArray) -> FloatArray:
         """The same of the density."""
@@ -81,14 +82,11 @@ class Students(NamedTuple):
         """Some of the rows."""
         return Students(*(part[rows] for part in self))
 
-    def cdf(self, points: FloatArray) -> FloatArray:
-        """At points (n, m), times the share: (n, m)."""
-        z = (points - self.loc[:, None]) / self.width[:, None]
-        normal = self.df > 1e5
-        found: FloatArray = ndtr(z) if normal.all() else stdtr(self.df[:, None], z)
-        if normal.any():
-            found[normal] = ndtr(z[normal])
-        return found * self.share[:, None]
+    def cdf(self, points: FloatArray, rows: Places) -> FloatArray:
+        """At points (n, m) of some rows (n,), times the share: (n, m)."""
+        from gbuq_core.stacking.cdfs import students_cdf
+
+        return students_cdf(points, rows, self.loc, self.width, self.df, self.share)
 
     def density(self, points: FloatArray) -> FloatArray:
         """The same of the density."""
@@ -208,27 +206,23 @@ class StackedDistribution(Distribution):
         other.__dict__.update(fields)
         return other
 
-    def _raw(self, points: FloatArray) -> FloatArray:
-        """What the parts say (n, m), before the support."""
+    def _raw(self, points: FloatArray, rows: Places | None) -> FloatArray:
+        """What the parts say (n, m) of some rows (n,), or of all, before the support."""
+        rows = np.arange(len(points)) if rows is None else rows
         out = np.zeros(points.shape)
-        widest = max(part.centres.shape[1] if isinstance(part, Normals) else 1
-                     for part in self.parts)  # fmt: skip
-        step = max(1, _BLOCK // (widest * max(1, points.shape[1])))
-        for start in range(0, len(points), step):
-            rows = slice(start, start + step)
-            for part in self.parts:
-                out[rows] += part.take(rows).cdf(points[rows])
+        for part in self.parts:
+            out += part.cdf(points, rows)
         return out
 
-    def _below(self, points: FloatArray) -> FloatArray:
+    def _below(self, points: FloatArray, rows: Places | None = None) -> FloatArray:
         """The probability up to points (n, m), of a number that need not be whole."""
         low, high = self.support.mirrors
-        found = self._raw(points)
+        found = self._raw(points, rows)
         if math.isfinite(low):
-            found -= self._raw(2.0 * low - points)
+            found -= self._raw(2.0 * low - points, rows)
             found[points < low] = 0.0
         if math.isfinite(high):
-            found += 1.0 - self._raw(2.0 * high - points)
+            found += 1.0 - self._raw(2.0 * high - points, rows)
             found[points >= high] = 1.0
         return np.clip(found, 0.0, 1.0)
 
@@ -276,7 +270,7 @@ class StackedDistribution(Distribution):
             reach = 8.0
             short = np.arange(len(row))
             while len(short):
-                at = self.take(row[short])._below(end[short, None])[:, 0]
+                at = self._below(end[short, None], row[short])[:, 0]
                 short = short[sign * at < sign * wanted[short]]
                 end[short] = mean[row[short]] + sign * reach * std[short]
                 reach *= 2.0
@@ -285,12 +279,11 @@ class StackedDistribution(Distribution):
 
         def excess(x: FloatArray, who: NDArray[np.float64]) -> FloatArray:
             who = who.astype(np.intp)
-            return self.take(row[who])._below(x[:, None])[:, 0] - wanted[who]
+            return self._below(x[:, None], row[who])[:, 0] - wanted[who]
 
-        step = max(1, _BLOCK // 200)
         found = np.empty(len(row))
-        for start in range(0, len(row), step):
-            part = slice(start, start + step)
+        for start in range(0, len(row), _ROOTS):
+            part = slice(start, start + _ROOTS)
             who = np.arange(len(row), dtype=np.float64)[part]
             answer = elementwise.find_root(
                 excess, (low[part], high[part]), args=(who,),
