@@ -47,7 +47,7 @@ _STEPS = (
     ),
     KernelStep("chains", "gbuq_core.sampling.warmup:warm_up", ("sgld", "nsgld", "clr", "cg")),
     KernelStep("neighbours", "gbuq_core.ibug.warmup:warm_up", _NEIGHBOURS),
-    KernelStep("laws", "gbuq_core.stacking.warmup:warm_up", ("stacked",)),
+    KernelStep("laws", "gbuq_core.stacking.cdfs:warm_up", ("stacked",)),
     KernelStep("mixtures", _SOFT_TREES + "warm_up", ("vst", "vsgbm")),
     KernelStep("macau", "gbuq_core.macau.warmup:warm_up", _MACAU),
     KernelStep("means", _SOFT_TREES + "compile_means", ("vst", "vsgbm"), ("mixtures",)),

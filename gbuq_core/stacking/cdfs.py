@@ -89,3 +89,10 @@ def _student_tables() -> FloatArray:
     below = stdtr(df, np.sqrt(df) * np.sinh(nodes))
     each = [below, slope, -0.5 * df * s * slope, second * slope / 6.0, third * slope / 24.0]
     return np.stack(each, axis=2)
+
+
+def warm_up() -> None:
+    """Compile both kernels, or load them from the cache."""
+    one, rows = np.ones((1, 1)), np.zeros(1, np.int64)
+    normals_cdf(one, rows, one, one[0], one)
+    students_cdf(one, rows, one[0], one[0], np.full(1, 4.0), one[0])
