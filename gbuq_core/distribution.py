@@ -114,7 +114,7 @@ class Distribution(ABC):
 
         def cut(part: Any, axis: int) -> Any:
             if isinstance(part, np.ndarray):
-                return _read_only(part.take(places, axis))
+                return read_only(part.take(places, axis))
             return self._cut(part, places)
 
         return self._with({name: cut(getattr(self, name), at) for name, at in self._rows()})
@@ -546,11 +546,11 @@ class MixtureDistribution(Distribution):
             weights = weights / weights.sum()
             loc = weights @ means
             variance = weights @ variances + weights @ np.square(means - loc)
-            object.__setattr__(self, "weights", _read_only(weights))
-        object.__setattr__(self, "means", _read_only(means))
-        object.__setattr__(self, "variances", _read_only(variances))
-        object.__setattr__(self, "loc", _read_only(loc))
-        object.__setattr__(self, "scale", _read_only(np.sqrt(variance)))
+            object.__setattr__(self, "weights", read_only(weights))
+        object.__setattr__(self, "means", read_only(means))
+        object.__setattr__(self, "variances", read_only(variances))
+        object.__setattr__(self, "loc", read_only(loc))
+        object.__setattr__(self, "scale", read_only(np.sqrt(variance)))
         if pair is not None:
             check_same_length(loc=self.loc, pair=pair[0])
             _set_loc_scale(self, *pair)
@@ -637,8 +637,8 @@ class LogDistribution(Distribution):
         object.__setattr__(self, "shift", check_number("shift", self.shift, 0.0))
         with np.errstate(over="ignore"):  # beyond float64: inf
             mean, std = self._moments()
-        object.__setattr__(self, "loc", _read_only(mean - self.shift))
-        object.__setattr__(self, "scale", _read_only(std))
+        object.__setattr__(self, "loc", read_only(mean - self.shift))
+        object.__setattr__(self, "scale", read_only(std))
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean and std of exp(z)."""
@@ -726,7 +726,7 @@ def concatenate(laws: Sequence[Distribution]) -> Distribution:
         if isinstance(values[0], np.ndarray):
             if len({(*value.shape[:axis], *value.shape[axis + 1 :]) for value in values}) > 1:
                 raise InvalidData("Only laws with the same number of members are joined.")
-            return _read_only(np.concatenate(values, axis))
+            return read_only(np.concatenate(values, axis))
         return first._join(values)
 
     return first._with(
@@ -821,7 +821,8 @@ def _at(loc: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
     return loc[:, None] + scale[:, None] * np.where(certain, 0.0, z)
 
 
-def _read_only(values: FloatArray) -> FloatArray:
+def read_only(values: FloatArray) -> FloatArray:
+    """The same numbers, which cannot be changed through this view."""
     view = values.view()
     view.flags.writeable = False
     return view
@@ -831,5 +832,5 @@ def _set_loc_scale(distribution: Distribution, loc: ArrayLike, scale: ArrayLike)
     location = check_array("loc", loc, 1, min_length=0)
     std = check_array("scale", scale, 1, low=0.0, min_length=0)
     check_same_length(loc=location, scale=std)
-    object.__setattr__(distribution, "loc", _read_only(location))
-    object.__setattr__(distribution, "scale", _read_only(std))
+    object.__setattr__(distribution, "loc", read_only(location))
+    object.__setattr__(distribution, "scale", read_only(std))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,20 @@ class RowFlags(NamedTuple):
     unseen_level: np.ndarray
     new_missing: np.ndarray
     columns: tuple[str, ...]
+
+
+class MostProbable:
+    """A classifier whose ``predict_proba`` says what it predicts."""
+
+    if TYPE_CHECKING:
+        classes_: np.ndarray
+        predict_proba: Callable[[Any], Any]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every row, (n_samples,)."""
+        codes = np.argmax(self.predict_proba(X), axis=1)  # first: it tells what is not fitted
+        labels: np.ndarray = self.classes_[codes]
+        return labels
 
 
 def to_pandas(X: Any) -> Any:

@@ -25,7 +25,7 @@ from gbuq_core.baselines.quantiles import (
     QuantileDistribution,
     check_quantile_forests,
     move_to_nearest,
-    quantile_scale,
+    quantile_parts,
     values_of_target,
 )
 from gbuq_core.distribution import Distribution
@@ -363,7 +363,7 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         """
         matrix = self._read_new_rows(X)
         ends = self._sorted_ends(matrix)
-        pair = self._pair(self._parts_of(matrix, ends))
+        pair = quantile_parts(self._end_levels, ends, self._loc(matrix)).pair(self.target_scale_)
         return QuantileDistribution(self._end_levels, self._in_units(ends), *pair)
 
     @property
@@ -375,11 +375,7 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         return np.sort(np.concatenate(self._ends(self._predicted(X))), axis=0)
 
     def _parts(self, X: FloatArray) -> IntervalParts:
-        return self._parts_of(X, self._sorted_ends(X))
-
-    def _parts_of(self, X: FloatArray, ends: FloatArray) -> IntervalParts:
-        scale = quantile_scale(self._end_levels, ends)
-        return IntervalParts(self._loc(X), scale * scale, np.zeros(len(X)))
+        return quantile_parts(self._end_levels, self._sorted_ends(X), self._loc(X))
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.mean_booster_, X)

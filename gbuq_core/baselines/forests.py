@@ -27,6 +27,7 @@ from gbuq_core.baselines.bootstrap_trees import (
 )
 from gbuq_core.baselines.columns import fit_levels, to_matrix
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import MostProbable
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.knobs import check_within
 from gbuq_core.methods.forests import GROUP_KNOBS
@@ -243,7 +244,7 @@ class ForestEnsembleRegressor(RegressorMixin, _ForestEnsemble):
         return variance_over_members(self.predict_members(X))
 
 
-class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
+class ForestEnsembleClassifier(MostProbable, ClassifierMixin, _ForestEnsemble):
     """Random forests for classification, with the full decomposition of uncertainty.
 
     The trees are those of scikit-learn's ``RandomForestClassifier(max_depth=max_depth)`` with its
@@ -301,11 +302,6 @@ class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the mean probabilities over all trees, (n_samples, n_classes)."""
         return mean_over_members(self.predict_members(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of highest mean probability, (n_samples,)."""
-        columns = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[columns]
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty in nats, each (n_samples,)."""

@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.sampled_functions import SampledFunctionsRegressor, SampledMoments
+from gbuq_core.baselines.interval_regressor import IntervalParts
+from gbuq_core.baselines.sampled_functions import SampledFunctionsRegressor
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
@@ -179,15 +180,14 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
             root = vectors * np.sqrt(np.maximum(values, 0.0))
         return root
 
-    def _moments(self, matrix: FloatArray) -> SampledMoments:
+    def _moments(self, matrix: FloatArray) -> IntervalParts:
         rows = self._standardised(matrix)
         with one_blas_thread():
             mean, half = self._condition(rows)
         signal = self._kernel.k1
         variance = np.maximum(signal.diag(rows) - (half**2).sum(axis=0), 0.0)
-        return SampledMoments(
-            mean, variance, np.full(len(rows), float(self._kernel.k2.noise_level))
-        )
+        noise = np.full(len(rows), float(self._kernel.k2.noise_level))
+        return IntervalParts(mean, noise, variance)
 
     def _values_per_row(self) -> int:
         return 4 * len(self._X)

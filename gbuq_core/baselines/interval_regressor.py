@@ -42,6 +42,16 @@ class IntervalParts(NamedTuple):
     data: FloatArray
     knowledge: FloatArray
 
+    def pair(self, target: TargetScale) -> tuple[FloatArray, FloatArray]:
+        """``loc`` and ``scale``, (n_samples,) each, in units of y."""
+        std = np.sqrt(self.data + self.knowledge)
+        return target.centre + target.spread * self.loc, target.spread * std
+
+    def uncertainty(self, target: TargetScale) -> Uncertainty:
+        """Variances of y, (n_samples,) each."""
+        data, knowledge = target.spread**2 * self.data, target.spread**2 * self.knowledge
+        return Uncertainty(data + knowledge, data, knowledge)
+
 
 class Intervals(NamedTuple):
     """Central intervals, in units of y.
@@ -104,24 +114,16 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
 
     def predict_distribution(self, X: Any) -> Distribution:
         """A normal for each row: the mean, and the std of all parts together."""
-        return NormalDistribution(*self._pair(self._parts(self._read_new_rows(X))))
+        return NormalDistribution(*self._parts(self._read_new_rows(X)).pair(self.target_scale_))
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty: variances of y, (n_samples,) each."""
-        parts = self._parts(self._read_new_rows(X))
-        square = self.target_scale_.spread**2
-        data, knowledge = square * parts.data, square * parts.knowledge
-        return Uncertainty(data + knowledge, data, knowledge)
+        return self._parts(self._read_new_rows(X)).uncertainty(self.target_scale_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._reads_gaps
         return tags
-
-    def _pair(self, parts: IntervalParts) -> tuple[FloatArray, FloatArray]:
-        """``loc`` and ``scale``, (n_samples,) each, in units of y."""
-        centre, spread = self.target_scale_
-        return centre + spread * parts.loc, spread * np.sqrt(parts.data + parts.knowledge)
 
     @abstractmethod
     def _check_parameters(self) -> None:

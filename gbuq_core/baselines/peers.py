@@ -17,6 +17,7 @@ from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.inputs import MostProbable
 from gbuq_core.methods.papers import DARK_GREY
 from gbuq_core.methods.record import METHODS, Builder, Method, declare_method
 from gbuq_core.uncertainty import Uncertainty, decompose_classification
@@ -100,7 +101,7 @@ class PeerRegressor(RegressorMixin, _Peer):
         )
 
 
-class PeerClassifier(ClassifierMixin, _Peer):
+class PeerClassifier(MostProbable, ClassifierMixin, _Peer):
     """A classifier of another library; all of its uncertainty counts as data uncertainty."""
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: D102 (of the base)
@@ -111,10 +112,6 @@ class PeerClassifier(ClassifierMixin, _Peer):
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes, (n_samples, n_classes)."""
         return np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
-
-    def predict(self, X: Any) -> Any:
-        """The most probable class, (n_samples,)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """The entropy of each row in nats; knowledge is not known."""

@@ -406,7 +406,7 @@ class QuantileForestRegressor(LightGBMForest):
         matrix = self._read_new_rows(X)
         inner = self._inner_quantiles(matrix)
         centre, spread = self.target_scale_
-        pair = self._pair(self._parts_of(matrix, inner))
+        pair = quantile_parts(self.quantiles_, inner, self._loc(matrix)).pair(self.target_scale_)
         law = QuantileDistribution(self.quantiles_, centre + spread * inner, *pair)
         return RoundedDistribution(law, self.target_values_)
 
@@ -451,11 +451,7 @@ class QuantileForestRegressor(LightGBMForest):
         return np.sort([predict_booster(booster, X) for booster in self.boosters_], axis=0)
 
     def _parts(self, X: FloatArray) -> IntervalParts:
-        return self._parts_of(X, self._inner_quantiles(X))
-
-    def _parts_of(self, X: FloatArray, inner: FloatArray) -> IntervalParts:
-        scale = quantile_scale(self.quantiles_, inner)
-        return IntervalParts(self._loc(X), scale * scale, np.zeros(len(X)))
+        return quantile_parts(self.quantiles_, self._inner_quantiles(X), self._loc(X))
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.mean_booster_, X)
@@ -481,6 +477,12 @@ def check_quantiles(quantiles: Any, at_least: int = 2) -> FloatArray:
     if (np.diff(levels) <= 0.0).any():
         raise InvalidParameter(f"quantiles must ascend; got {quantiles!r}.")
     return levels
+
+
+def quantile_parts(levels: FloatArray, values: FloatArray, loc: FloatArray) -> IntervalParts:
+    """A mean and the variance of quantiles (n_levels, n_samples)."""
+    scale = quantile_scale(levels, values)
+    return IntervalParts(loc, scale * scale, np.zeros(len(loc)))
 
 
 def quantile_scale(quantiles: FloatArray, values: FloatArray) -> FloatArray:

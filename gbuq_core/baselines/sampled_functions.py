@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
+from gbuq_core.baselines.interval_regressor import IntervalParts
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale, read_numbers
@@ -19,14 +20,6 @@ from gbuq_core.model_files.fields import Savable
 from gbuq_core.uncertainty import Uncertainty
 
 _BLOCK_VALUES = 4_000_000  # numbers of one block of rows in memory, 32 MB
-
-
-class SampledMoments(NamedTuple):
-    """Of the mean function and of the noise, (n_samples,) each, on the inner scale."""
-
-    mean: FloatArray
-    knowledge: FloatArray
-    data: FloatArray
 
 
 class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
@@ -37,34 +30,31 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> FloatArray:
         """Mean over the posterior, (n_samples,)."""
-        return self._pair(self._all_moments(X))[0]
+        return self._all_moments(X).pair(self.target_scale_)[0]
 
     def predict_distribution(self, X: Any) -> Distribution:
         """A normal for each row: the posterior's mean, and the std with the noise.
 
         A Gaussian process with Gaussian noise predicts just that.
         """
-        return NormalDistribution(*self._pair(self._all_moments(X)))
+        return NormalDistribution(*self._all_moments(X).pair(self.target_scale_))
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty: variances of y, (n_samples,) each.
 
         Knowledge is the variance of the mean function over the posterior, data the noise.
         """
-        moments = self._all_moments(X)
-        square = self.target_scale_.spread**2
-        data, knowledge = square * moments.data, square * moments.knowledge
-        return Uncertainty(data + knowledge, data, knowledge)
+        return self._all_moments(X).uncertainty(self.target_scale_)
 
     @abstractmethod
-    def _moments(self, matrix: FloatArray) -> SampledMoments:
+    def _moments(self, matrix: FloatArray) -> IntervalParts:
         """Moments at the rows of a matrix (n, p)."""
 
     @abstractmethod
     def _values_per_row(self) -> int:
         """Numbers that `_moments` holds for each row."""
 
-    def _all_moments(self, X: Any) -> SampledMoments:
+    def _all_moments(self, X: Any) -> IntervalParts:
         """Block by block, so that memory is bounded whatever the number of rows."""
         return join_moments([self._moments(rows) for rows in self._blocks(X)])
 
@@ -73,12 +63,6 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         matrix = self._read_new_rows(X)
         size = max(1, _BLOCK_VALUES // self._values_per_row())
         return [matrix[start : start + size] for start in range(0, len(matrix), size)]
-
-    def _pair(self, moments: SampledMoments) -> tuple[FloatArray, FloatArray]:
-        """``loc`` and ``scale``, (n_samples,) each, in units of y."""
-        centre, spread = self.target_scale_
-        std = np.sqrt(moments.knowledge + moments.data)
-        return centre + spread * moments.mean, spread * std
 
     def _read_training_rows(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Matrix (n, p) and standardised target (n,); remembers the columns and the scale."""
@@ -95,9 +79,9 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         return _numbers(check_new_rows(self, X))
 
 
-def join_moments(blocks: list[SampledMoments]) -> SampledMoments:
+def join_moments(blocks: list[IntervalParts]) -> IntervalParts:
     """Those of all rows from those of each block."""
-    return SampledMoments(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    return IntervalParts(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def _numbers(rows: Any) -> FloatArray:

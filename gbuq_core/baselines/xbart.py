@@ -12,9 +12,9 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from gbuq_core.array_checks import FloatArray
+from gbuq_core.baselines.interval_regressor import IntervalParts
 from gbuq_core.baselines.sampled_functions import (
     SampledFunctionsRegressor,
-    SampledMoments,
     join_moments,
 )
 from gbuq_core.distribution import Distribution, MixtureDistribution
@@ -174,11 +174,11 @@ class XBARTRegressor(SampledFunctionsRegressor):
         blocks = self._blocks(X)
         check_memory(32.0 * self.n_kept_ * sum(map(len, blocks)), "these laws of all draws")
         drawn = [self._functions(rows) for rows in blocks]
-        pair = self._pair(join_moments([self._moments_of(block) for block in drawn]))
+        moments = join_moments([self._moments_of(block) for block in drawn])
         centre, spread = self.target_scale_
         means = centre + spread * np.concatenate(drawn, axis=1)
         noise = np.broadcast_to(self.noise_variances_[:, None], means.shape)
-        return MixtureDistribution(means, noise, pair=pair)
+        return MixtureDistribution(means, noise, pair=moments.pair(self.target_scale_))
 
     def _choose(self, n_draws: int | None) -> np.ndarray:
         """Which kept sweeps ``n_draws`` of them are."""
@@ -195,13 +195,13 @@ class XBARTRegressor(SampledFunctionsRegressor):
         drawn = np.asarray(self._forests.predict(rows), dtype=np.float64)
         return drawn.reshape(len(matrix), -1)[:, -self.n_kept_ :].T
 
-    def _moments(self, matrix: FloatArray) -> SampledMoments:
+    def _moments(self, matrix: FloatArray) -> IntervalParts:
         return self._moments_of(self._functions(matrix))
 
-    def _moments_of(self, functions: FloatArray) -> SampledMoments:
+    def _moments_of(self, functions: FloatArray) -> IntervalParts:
         noise = self.noise_variances_.mean() / self.target_scale_.spread**2
         n_rows = functions.shape[1]
-        return SampledMoments(functions.mean(axis=0), functions.var(axis=0), np.full(n_rows, noise))
+        return IntervalParts(functions.mean(axis=0), np.full(n_rows, noise), functions.var(axis=0))
 
     def _values_per_row(self) -> int:
         return 2 * (self.n_burn_in + self.n_kept_)

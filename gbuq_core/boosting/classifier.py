@@ -12,11 +12,11 @@ from sklearn.base import ClassifierMixin
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.calibration import ClassClocks
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import check_sample_weight, codes_of_known, encode_classes
+from gbuq_core.inputs import MostProbable, check_sample_weight, codes_of_known, encode_classes
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, mean_over_members
 
 
-class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
+class BoostedEnsembleClassifier(MostProbable, ClassifierMixin, BoostedEnsemble):
     """Boosted oblivious trees that predict class probabilities, many times over.
 
     Each model boosts the logits of all classes by the negative log likelihood (Malinin,
@@ -121,12 +121,6 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities (eq. 2), (n_samples, n_classes)."""
         return self._map_members(X, lambda raw: [mean_over_members(self._finish_members(raw))])[0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, (n_samples,)."""
-        codes = np.argmax(self.predict_proba(X), axis=1)
-        labels: np.ndarray = self.classes_[codes]
-        return labels
 
     def _weigh_classes(
         self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None

@@ -19,7 +19,7 @@ from scipy.integrate import quad
 from sklearn.isotonic import IsotonicRegression
 
 from gbuq_core.array_checks import check_array, check_same_length
-from gbuq_core.distribution import Distribution, Interval, NormalDistribution
+from gbuq_core.distribution import Distribution, Interval, NormalDistribution, read_only
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.conformal import check_calibration_rows
 from gbuq_core.model_files.contents import check_arrays, require
@@ -71,15 +71,15 @@ class ResidualDistribution(Distribution):
         _set_rows(self, self.centre, self.width)
         sizes = check_array("sizes", self.sizes, 1, low=0.0)
         order = np.argsort(sizes, kind="stable")
-        object.__setattr__(self, "sizes", _read_only(sizes[order]))
+        object.__setattr__(self, "sizes", read_only(sizes[order]))
         if self.weight is not None:
             weight = check_array("weight", self.weight, 1, low=0.0)
             check_same_length(sizes=sizes, weight=weight)
-            object.__setattr__(self, "weight", _read_only(weight[order]))
+            object.__setattr__(self, "weight", read_only(weight[order]))
         squares = np.square(self.sizes)
         spread = math.sqrt(float(np.average(squares, weights=self.weight)))
         object.__setattr__(self, "loc", self.centre)
-        object.__setattr__(self, "scale", _read_only(spread * self.width))
+        object.__setattr__(self, "scale", read_only(spread * self.width))
 
     def _interval(self, level: FloatArray) -> Interval:
         """The conformal interval; with too few calibration rows for a level, `InvalidData`."""
@@ -234,7 +234,7 @@ class RecalibratedDistribution(Distribution):
     def __post_init__(self) -> None:
         _set_rows(self, self.centre, self.width)
         object.__setattr__(self, "loc", self.centre)
-        object.__setattr__(self, "scale", _read_only(shape_std(self.shape) * self.width))
+        object.__setattr__(self, "scale", read_only(shape_std(self.shape) * self.width))
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         shape = self.shape
@@ -298,7 +298,7 @@ class StretchedDistribution(Distribution):
             raise InvalidData("width must be positive everywhere.")
         spread = np.asarray(self.inner.scale)
         whole = spread > 0.0
-        object.__setattr__(self, "width", _read_only(width))
+        object.__setattr__(self, "width", read_only(width))
         object.__setattr__(self, "loc", self.inner.loc)
         object.__setattr__(self, "scale", self.width)
         object.__setattr__(
@@ -397,11 +397,5 @@ def _set_rows(
     check_same_length(centre=mean, width=std)
     if not std.all():
         raise InvalidData("width must be positive everywhere.")
-    object.__setattr__(law, "centre", _read_only(mean))
-    object.__setattr__(law, "width", _read_only(std))
-
-
-def _read_only(values: FloatArray) -> FloatArray:
-    view = values.view()
-    view.flags.writeable = False
-    return view
+    object.__setattr__(law, "centre", read_only(mean))
+    object.__setattr__(law, "width", read_only(std))

@@ -132,20 +132,20 @@ def _tell_model(source: Path | bytes, name: str, options: argparse.Namespace) ->
     content, _ = read_limited(source, MODEL_FILE)
     header, arrays = read_archive(content)
     with errors_as_damage():
-        found = _model_of(header)
-    found.update(bytes=len(content), arrays=len(arrays))
+        about = _model_of(header)
+    about.update(bytes=len(content), arrays=len(arrays))
     if options.json:
-        print_json({"file": name, "holds": "model", **found})
+        print_json({"file": name, "holds": "model", **about})
         return
-    kind, n_features = printable(found["kind"]), found["n_features"]
+    kind, n_features = printable(about["kind"]), about["n_features"]
     print(f"{name} holds a saved model ({kind}), {format_bytes(len(content))}.")
     if n_features is not None:
-        told = f": {_some(found['features'])}" if found["features"] else ""
-        print(f"It reads {counted(n_features, 'feature')}{told}.")
-    if found["classes"]:
-        n_classes = counted(len(found["classes"]), "class", "classes")
-        print(f"It tells {n_classes} apart: {_some(found['classes'])}.")
-    for setting, value in found["settings"].items():
+        features = f": {_some(about['features'])}" if about["features"] else ""
+        print(f"It reads {counted(n_features, 'feature')}{features}.")
+    if about["classes"]:
+        n_classes = counted(len(about["classes"]), "class", "classes")
+        print(f"It tells {n_classes} apart: {_some(about['classes'])}.")
+    for setting, value in about["settings"].items():
         print(f"  {printable(setting)} = {printable(repr(value))}")
 
 

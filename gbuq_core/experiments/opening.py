@@ -85,13 +85,13 @@ def changed(record: Any, **fields: Any) -> Any:
 @cache
 def _read(opening: Opening) -> dict[Hashable, Any]:
     described, _, numbers = lzma.decompress(opening.path.read_bytes()).partition(_END)
-    reader, found = _Reader(numbers), {}
+    reader, results = _Reader(numbers), {}
     kind = type(opening.plans()[0])
     for written, node in json.loads(described):
         plan = reader.value(written, "plan", kind)
         reader.know(_objects(opening.not_stored(plan)))
-        found[plan] = opening.restore(reader.value(node, opening.name, opening.kind))
-    return found
+        results[plan] = opening.restore(reader.value(node, opening.name, opening.kind))
+    return results
 
 
 def _objects(afresh: Mapping[str, Any]) -> list[Any]:
@@ -122,8 +122,8 @@ class _Writer(Writer):
         else:
             narrow = np.ascontiguousarray(array, np.float32).view(np.int32).astype(np.int64)
             whole = (narrow + (1 << shift >> 1)) >> shift
-        found = [_signed_steps(whole, axis) for axis in range(whole.ndim)]
-        axis, signed = min(enumerate(found), key=lambda one: np.log2(one[1] + 1.0).sum())
+        by_axis = [_signed_steps(whole, axis) for axis in range(whole.ndim)]
+        axis, signed = min(enumerate(by_axis), key=lambda one: np.log2(one[1] + 1.0).sum())
         self.parts.append(signed.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes())
         place = {"array": array.dtype.str, "from": begin, "shape": list(array.shape)}
         return {**place, "shift": shift, "unit": unit, "axis": axis}

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.array_checks import begins
 from gbuq_core.compilers import need_kernels
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import encode_classes
+from gbuq_core.inputs import MostProbable, encode_classes
 from gbuq_core.macau import novelty
 from gbuq_core.macau.base import LeafModels, Located
 from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class
@@ -28,7 +28,7 @@ from gbuq_core.validation import check_choice
 INFERENCES = ("probability", "label")
 
 
-class MacauClassifier(ClassifierMixin, LeafModels):
+class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
     """Random forest with a model in every leaf: class probabilities, uncertainties and novelty.
 
     In each leaf of each tree, a logistic regression is fitted to all training rows that end there,
@@ -243,12 +243,6 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         total = means.sum(axis=1, keepdims=True)
         # No class has a chance where all trees are certain of another one.
         return np.divide(means, total, out=np.full_like(means, 1 / means.shape[1]), where=total > 0)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, (n_samples,)."""
-        codes = np.argmax(self.predict_proba(X), axis=1)  # first: it tells what is not fitted
-        labels: np.ndarray = self.classes_[codes]
-        return labels
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty as variances of a class probability.

@@ -336,18 +336,18 @@ def measure_rows(
     n_jobs: int | None = None,
 ) -> MeasuredNovelty:
     """Measure rows X (n, n_features) in their leaves (n, n_trees)."""
-    found = MeasuredNovelty(np.empty(numbers.shape), np.empty(numbers.shape), tuple(predicted))
+    measured = MeasuredNovelty(np.empty(numbers.shape), np.empty(numbers.shape), tuple(predicted))
     size = max(1, _SHARE_CELLS // max(1, table.n_trees))
 
     def work(start: int) -> None:
         rows = slice(start, start + size)
         write_distances(
             X[rows], numbers[rows], table, scaling, model,
-            found.distances[rows], found.path_distances[rows],
+            measured.distances[rows], measured.path_distances[rows],
         )  # fmt: skip
 
     parallel_map(work, range(0, len(X), size), n_jobs)
-    return found
+    return measured
 
 
 def mean_novelty(

@@ -93,20 +93,20 @@ def find_class(name: Any) -> type | None:
     for package in _PACKAGES:
         module = importlib.import_module(package)
         if name in module.__all__:
-            found = getattr(module, name)
-            if isinstance(found, type) and issubclass(found, Savable):
-                return found
+            kind = getattr(module, name)
+            if isinstance(kind, type) and issubclass(kind, Savable):
+                return kind
     return None
 
 
 def known_class(name: Any) -> type:
     """The class of that name, or the error that says that no package offers one."""
-    found = find_class(name)
-    if found is None:
+    kind = find_class(name)
+    if kind is None:
         raise ModelFileError(
             f"The model file holds a {name!r}, probably from a newer version: update gbuq."
         )
-    return found
+    return kind
 
 
 def load(source: Any, *, trust: bool = True) -> Any:
@@ -188,27 +188,22 @@ class _Fields(dict[str, Any]):
 
 @functools.cache
 def _fields_of(kind: Any) -> _Fields:
-    found = _Fields()
+    fields = _Fields()
     hints = get_type_hints(kind, include_extras=True)
     if hasattr(kind, "_fields"):
-        found |= {name: hints[name] for name in kind._fields}
+        fields |= {name: hints[name] for name in kind._fields}
     elif dataclasses.is_dataclass(kind):
-        found |= {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
+        fields |= {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
     else:
-        found.update(_fields_of_body(kind, hints))
-        lacking = {name for base in kind.__mro__ for name in vars(base).get("_may_lack", ())}
-        found.optional = frozenset(
-            {
-                *lacking,
-                "feature_names_in_",
-                *_defaults(kind),
-                *(n for n in found if hasattr(kind, n)),
-            }
-        )
-    for name in _left_out(kind) | {n for n, hint in found.items() if get_origin(hint) is Callable}:
-        found.pop(name, None)
-    found.fitted = frozenset(found) - {*_parameters(kind)}
-    return found
+        fields.update(_fields_of_body(kind, hints))
+        lacking = {"feature_names_in_", *_defaults(kind), *_named(kind, "_may_lack")}
+        fields.optional = frozenset(lacking | {name for name in fields if hasattr(kind, name)})
+    for name in _named(kind, "_not_saved") | {
+        n for n, hint in fields.items() if get_origin(hint) is Callable
+    }:
+        fields.pop(name, None)
+    fields.fitted = frozenset(fields) - {*_parameters(kind)}
+    return fields
 
 
 def _fields_of_body(kind: type, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -232,8 +227,9 @@ def _defaults(kind: type) -> dict[str, Any]:
     return {n: p.default for n, p in _parameters(kind).items() if p.default is not p.empty}
 
 
-def _left_out(kind: type) -> set[str]:
-    return {name for base in kind.__mro__ for name in vars(base).get("_not_saved", ())}
+def _named(kind: type, what: str) -> set[str]:
+    """The fields that a class or one of its bases lists."""
+    return {name for base in kind.__mro__ for name in vars(base).get(what, ())}
 
 
 def _is_declared(kind: Any) -> bool:
@@ -434,7 +430,9 @@ _OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")
 
 def _refuse_undeclared(value: Savable, fields: Mapping[str, Any]) -> None:
     """Refuse fitted fields that the class does not declare: they would be lost."""
-    for name in sorted({*vars(value)} - {*fields, *_OF_SKLEARN} - _left_out(type(value))):
+    for name in sorted(
+        {*vars(value)} - {*fields, *_OF_SKLEARN} - _named(type(value), "_not_saved")
+    ):
         if name.startswith("_") or name.endswith("_"):
             raise InvalidParameter(
                 f"{type(value).__name__} does not say what {name} is: declare its type in the body "

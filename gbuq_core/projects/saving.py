@@ -137,9 +137,9 @@ def open_project(source: Any, *, trust: bool = False) -> Project:
     with errors_as_damage():
         newer = about["version"][1] > MINOR
         own = {name: part for name, part in about.items() if name not in OF_CONTAINER}
-        found = _ABOUT(own, JsonPlace(SETTINGS, newer))
-        project = read_settings(about["project"], about["version"], found["written_by"])
-        notices = found["table_notices"]
+        written = _ABOUT(own, JsonPlace(SETTINGS, newer))
+        project = read_settings(about["project"], about["version"], written["written_by"])
+        notices = written["table_notices"]
         if TABLE in members:
             project = replace(project, data=read_table(members[TABLE], project, notices))
         else:
@@ -147,10 +147,10 @@ def open_project(source: Any, *, trust: bool = False) -> Project:
         has_models = any(name.startswith("models/") for name in members)
         require(has_models == (STATE in members), "a model is missing")
         if has_models:
-            found = read_models(members, project, newer, trust)
-            if isinstance(found, str):
-                return replace(project, why_no_models=found)
-            project = replace(project, models=found)
+            models = read_models(members, project, newer, trust)
+            if isinstance(models, str):
+                return replace(project, why_no_models=models)
+            project = replace(project, models=models)
     return project
 
 

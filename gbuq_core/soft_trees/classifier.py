@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from gbuq_core.inputs import codes_of_known, encode_classes
+from gbuq_core.inputs import MostProbable, codes_of_known, encode_classes
 from gbuq_core.soft_trees.base import OneTree
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_gates, draw_probabilities
@@ -18,7 +18,7 @@ from gbuq_core.soft_trees.results import ClassTreePicture
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, mean_over_members
 
 
-class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
+class VariationalSoftTreeClassifier(MostProbable, ClassifierMixin, OneTree):
     """One soft decision tree with softmax leaves and a posterior over all of its parameters.
 
     The paper stops at regression; this is our own extension of it: leaf l gives class c the
@@ -89,12 +89,6 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the draws' probabilities (eq. 2), (n_samples, n_classes)."""
         return mean_over_members(self.predict_members(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, (n_samples,)."""
-        codes = np.argmax(self.predict_proba(X), axis=1)
-        labels: np.ndarray = self.classes_[codes]
-        return labels
 
     def predict_uncertainty(
         self, X: Any, n_draws: int | None = None, seed: int | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -127,6 +128,37 @@ class Stacked(Savable, BaseEstimator):
         self.support = support
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+            NaN is missing. Text in a data frame is a category, as are the columns of the
+            estimator's ``categorical_features``.
+        y : array-like (n_samples,)
+            Numbers; of a classifier at least two classes, of any one type.
+        sample_weight : array-like (n_samples,), optional
+            How many rows each row counts as, in the trees, among the neighbours, in the process's
+            noise and in the weights of the voices.
+        groups : array-like (n_samples,), optional
+            Rows of one group are never on both sides of a fold.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData
+            One sentence each.
+        """
+        self._fit(X, y, sample_weight, groups)
+        del self._process_places
+        return self
+
+    @property
+    def component_weights_(self) -> Mapping[tuple[str, int, float], float]:
+        """The weight of each way to speak."""
+        pairs = zip(self._components, self._weights.tolist(), strict=True)
+        return MappingProxyType({(*one,): weight for one, weight in pairs if weight > 0.0})
 
     def find_beyond(self, X: Any) -> Beyond:
         """Which rows, and which of their values, are beyond the training rows.

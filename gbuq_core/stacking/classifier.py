@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting import BoostedEnsembleClassifier
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.inputs import check_fit_data, draw_seed, encode_classes, take_rows
+from gbuq_core.inputs import MostProbable, check_fit_data, draw_seed, encode_classes, take_rows
 from gbuq_core.jobs import stage
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.stacking.base import FEWEST_ROWS, Around, Rows, Stacked
@@ -41,7 +41,7 @@ class _Said(NamedTuple):
     near: NDArray[np.int64]  # (n, k): the neighbours' places in the pool
 
 
-class StackedClassifier(ClassifierMixin, Stacked):
+class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
     """Class probabilities as a weighted mixture of several voices around one tree model.
 
     The trees, the class shares of the training rows that share most leaves with a row, and a small
@@ -105,26 +105,6 @@ class StackedClassifier(ClassifierMixin, Stacked):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        y : array-like (n_samples,)
-            At least two classes, of any one type.
-        sample_weight, groups : array-like (n_samples,), optional
-            As in `StackedRegressor.fit`.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData
-            One sentence each.
-        """
-        self._fit(X, y, sample_weight, groups)
-        del self._process_places
-        return self
-
     def _fit(
         self, X: Any, y: Any, weight: Any = None, groups: Any = None, around: Around | None = None
     ) -> list[Self]:
@@ -164,21 +144,9 @@ class StackedClassifier(ClassifierMixin, Stacked):
             found[one.voice] += weight
         return MappingProxyType(found)
 
-    @property
-    def component_weights_(self) -> Mapping[tuple[str, int, float], float]:
-        """The weight of each way to speak."""
-        pairs = zip(self._components, self._weights.tolist(), strict=True)
-        return MappingProxyType({(*one,): weight for one, weight in pairs if weight > 0.0})
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities, (n_samples, n_classes)."""
         return self._mix(self._hear(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, (n_samples,)."""
-        codes = np.argmax(self.predict_proba(X), axis=1)
-        labels: np.ndarray = self.classes_[codes]
-        return labels
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty in nats, (n_samples,) each."""

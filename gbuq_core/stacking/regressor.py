@@ -175,30 +175,6 @@ class StackedRegressor(RegressorMixin, Stacked):
     _counts: FloatArray
     _not_saved = ("_process_places",)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing. Text in a data frame is a category, as are the columns of the
-            estimator's ``categorical_features``.
-        y : array-like (n_samples,)
-        sample_weight : array-like (n_samples,), optional
-            How many rows each row counts as, in the trees, among the neighbours, in the process's
-            noise and in the weights of the voices.
-        groups : array-like (n_samples,), optional
-            Rows of one group are never on both sides of a fold.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData
-            One sentence each.
-        """
-        self._fit(X, y, sample_weight, groups)
-        del self._process_places
-        return self
-
     def _fit(
         self, X: Any, y: Any, weight: Any = None, groups: Any = None, around: Around | None = None
     ) -> list[Self]:
@@ -229,12 +205,6 @@ class StackedRegressor(RegressorMixin, Stacked):
         """The weight of each voice."""
         found = self._making.of_voice(self._weights[None])[0]
         return MappingProxyType(dict(zip(VOICES, found.tolist(), strict=True)))
-
-    @property
-    def component_weights_(self) -> Mapping[tuple[str, int, float], float]:
-        """The weight of each way to speak."""
-        pairs = zip(self._components, self._weights.tolist(), strict=True)
-        return MappingProxyType({(*one,): weight for one, weight in pairs if weight > 0.0})
 
     @property
     def mean_weights_(self) -> Mapping[str, float]:

@@ -53,10 +53,10 @@ def _neighbours() -> None:
 
 def _heteroscedastic() -> None:
     from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-    from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, method_missing
+    from gbuq_core.experiments.heteroscedastic.plan import METHODS, HeteroscedasticSettings
 
     small = HeteroscedasticSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
-    methods = tuple(method for method in small.methods if not method_missing(method))
+    methods = tuple(method for method in small.methods if not METHODS[method].record.missing())
     run_heteroscedastic(replace(small, methods=methods))
 
 

@@ -23,6 +23,7 @@ from gbuq_core.figures.curves.parts import (
     axis,
     band,
     entry,
+    hatches,
     line,
     panel,
     reading,
@@ -73,9 +74,8 @@ def _panel(fit: BeyondFit, key: str, one: Estimate, note: str = "") -> Part:
 
 def _behind(fit: BeyondFit) -> list[Part]:
     """Hatching where no rows are, and the rows."""
-    gaps = stretches(fit.x, ~fit.inside)
     dots = {"kind": "dots", "x": rounded(fit.rows.x), "y": rounded(fit.rows.y), **_ROWS}
-    return [*({"kind": "hatch", "from": low, "to": high} for low, high in gaps), dots]
+    return [*hatches(fit.x, ~fit.inside), dots]
 
 
 def _bands(x: Array, one: Estimate, colour: str) -> list[Part]:

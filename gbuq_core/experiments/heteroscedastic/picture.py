@@ -26,7 +26,16 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 from gbuq_core.experiments.heteroscedastic.scores import describe_data
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.labels import label_places, labelled
-from gbuq_core.figures.curves.parts import Part, around, axis, band, line, rounded, stretches
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    band,
+    hatches,
+    line,
+    rounded,
+    stretches,
+)
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.methods import PARTS
@@ -80,7 +89,7 @@ def heteroscedastic_figure(
         height, below = int(0.52 * height), int(0.68 * below)
     seen = _Seen(data, settings, methods, quiet)
     # The same parts in every panel: made once.
-    behind, truth = [*_hatches(seen), _dots(seen)], _truth(seen)
+    behind, truth = [*hatches(seen.x, ~seen.support), _dots(seen)], _truth(seen)
     panels = [_panel(*both, seen, behind, truth) for both in zip(methods, seen.judged, strict=True)]
     if not panels:
         rows = {"title": "Rows", "colour": "text", "layers": [*behind, *truth]}
@@ -359,7 +368,7 @@ def _mean(view: HeteroscedasticView | None, seen: _Seen) -> list[Part]:
 
 def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:
     """The score, what is beyond the mark, the mark, and where the foreign rows are drawn."""
-    layers = _hatches(seen)
+    layers = hatches(seen.x, ~seen.support)
     if judged is None:
         return {"range": [0.0, 1.0], "label": "", "layers": layers, "own": False, "empty": True}
     x, values, mark = seen.x[seen.lines], seen.at(judged), seen.mark(judged)
@@ -376,11 +385,6 @@ def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:
         label += f" (dotted: {USUAL} % of rows lie below; thick: foreign rows)"
     layers.append({"kind": "words", "text": label})
     return {"range": shown, "label": "score", "layers": layers, "own": not seen.one_scale}
-
-
-def _hatches(seen: _Seen) -> list[Part]:
-    gaps = stretches(seen.x, ~seen.support)
-    return [{"kind": "hatch", "from": low, "to": high} for low, high in gaps]
 
 
 def _dots(seen: _Seen) -> Part:

@@ -17,7 +17,6 @@ from gbuq_core.methods import NOVELTIES, PARTS, Builder, Method, find_methods
 from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES, STACKING
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
 from gbuq_core.settings import arguments, check, plan_of, setting
-from gbuq_core.validation import check_choice
 
 MOST_METHODS = 6
 SUPPORT = (0.0, 10.0)  # where rows are
@@ -227,11 +226,6 @@ PAPER = HeteroscedasticSettings(
 def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> HeteroscedasticSettings:
     """What a fit and its measurement depend on: of one method, only what it uses."""
     return plan_of(settings, method, _MEASURED)
-
-
-def method_missing(method: str) -> str:
-    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported."""
-    return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
 def why_not(plan: HeteroscedasticSettings) -> str:

@@ -38,6 +38,7 @@ from gbuq_core.figures.curves.parts import (
     axis,
     band,
     entry,
+    hatches,
     line,
     panel,
     plain_dots,
@@ -93,9 +94,7 @@ def course_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curves:
     upper = [low - 0.06 * (high - low), high + 0.06 * (high - low)]
     lower = [0.0, round_up(1.05 * float(max(scale.max(), data.true_std.max())))]
     picked = [] if brushed is None else stretches(x, brushed.grid)
-    gaps: list[Part] = [
-        {"kind": "hatch", "from": a, "to": b} for a, b in stretches(x, ~data.in_support)
-    ]
+    gaps = hatches(x, ~data.in_support)
     others = others_of(len(x_rows), near)
     dots: Part = {"kind": "dots", "colour": "text", "opacity": 0.28, "role": "others"}
     layers = [

@@ -16,7 +16,7 @@ from gbuq_core.experiments.soft_trees.plan import METHODS, SHOWS, SoftTreesSetti
 from gbuq_core.experiments.soft_trees.scores import describe_data
 from gbuq_core.figures.curves import READ_HINT, Curves, draw_curves
 from gbuq_core.figures.curves.labels import label_places, labelled
-from gbuq_core.figures.curves.parts import Part, axis, band, line, rounded, stretches
+from gbuq_core.figures.curves.parts import Part, axis, band, hatches, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.knobs import find_knob
@@ -82,7 +82,7 @@ def functions_figure(
     axes = [_axes(data, False), _axes(data, True)]
     now = axes[focus and bool(knobs)]
     frame = {"range": now["y"], "label": "y"}
-    behind = _hatches(data) if methods else []
+    behind = hatches(data.x, ~data.support) if methods else []
     before = _rows_and_truth(data, _PLACED_INK if place else _INK)
     notes = [one.note or (spread_note(one.view, data) if one.view else "") for one in methods]
     panels: list[Part] = []
@@ -262,11 +262,6 @@ def _belief(view: SoftTreesView, data: SoftTreesData, settings: SoftTreesSetting
 
 def _mean(view: SoftTreesView) -> list[Part]:
     return [line(view.x, view.loc, METHOD_STYLES[view.method].colour, 2.4)]
-
-
-def _hatches(data: SoftTreesData) -> list[Part]:
-    gaps = stretches(data.x, ~data.support)
-    return [{"kind": "hatch", "from": low, "to": high} for low, high in gaps]
 
 
 def few_rows(data: SoftTreesData) -> Part:

@@ -245,11 +245,6 @@ def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesSettin
     return plan
 
 
-def method_missing(method: str) -> str:
-    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported."""
-    return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
-
-
 def why_not(plan: SoftTreesSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can."""
     try:

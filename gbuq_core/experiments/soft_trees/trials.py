@@ -30,7 +30,6 @@ from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
     SoftTreesSettings,
-    method_missing,
 )
 from gbuq_core.experiments.soft_trees.rank import (
     FULL,
@@ -139,7 +138,7 @@ def tuning_csv(run: TuningRun) -> str:
 def bandit_plan(settings: SoftTreesSettings, values: SimpleNamespace) -> BanditSettings:
     """The bandit with the soft trees of the page."""
     return BanditSettings(
-        policies=tuple(p for p in POLICIES if p in _BUILT_IN or not method_missing(p)),
+        policies=tuple(p for p in POLICIES if p in _BUILT_IN or not METHODS[p].record.missing()),
         n_steps=int(values.bandit_steps),
         refit_every=50,
         n_seeds=2,

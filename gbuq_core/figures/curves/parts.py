@@ -120,3 +120,8 @@ def stretches(x: np.ndarray, inside: np.ndarray) -> list[tuple[float, float]]:
     edges = [float(x[0]), *edges] if inside[0] else edges
     edges = [*edges, float(x[-1])] if inside[-1] else edges
     return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def hatches(x: np.ndarray, hatched: np.ndarray) -> list[Part]:
+    """Hatching over stretches of x."""
+    return [{"kind": "hatch", "from": low, "to": high} for low, high in stretches(x, hatched)]

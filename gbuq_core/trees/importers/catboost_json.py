@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, Unknow
 from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import MOST_FEATURES, MOST_SPLITS, PlainTrees
 from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees
-from gbuq_core.trees.importers.source import refuse
+from gbuq_core.trees.importers.source import damaged_model, refuse
+
+_damaged = partial(damaged_model, "CatBoost")
 
 # That may be named for a file that does not name its own; others differ in nothing that is read.
 LOSSES = ("RMSE", "MAE", "Quantile", "Poisson", "Tweedie", "RMSEWithUncertainty", "Logloss",
@@ -150,10 +153,6 @@ def needs_catboost(what: str) -> ModelFileError:
         f"The CatBoost model splits by {what}, which its file keeps as numbers that only CatBoost "
         "understands: pass the fitted model to IBUGRegressor or VirtualEnsemble in Python."
     )
-
-
-def _damaged(why: str) -> ModelFileError:
-    return ModelFileError(f"The CatBoost model file is damaged ({why}): save the model again.")
 
 
 def _read_features(info: Any) -> _Features:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from gbuq_core.array_checks import begins
 from gbuq_core.errors import ModelFileError
 from gbuq_core.trees.importers.replaying import NumericTrees
+from gbuq_core.trees.importers.source import damaged_model
 
 _VERSIONS = ("v2", "v3", "v4")
 _MOST_TREES = 1_000_000
@@ -27,6 +29,8 @@ _OBJECTIVE = (
     r"binary|multiclass|multiclassova|cross_entropy|cross_entropy_lambda|lambdarank|rank_xendcg)"
     rf"( (alpha|sigmoid|fair_c|tweedie_variance_power):{_NUMBER}| num_class:[1-9]\d{{0,4}}| sqrt)*"
 )
+
+_damaged = partial(damaged_model, "LightGBM")
 _ARRAYS = {
     "split_feature": np.int64, "threshold": np.float64, "decision_type": np.int64,
     "left_child": np.int64, "right_child": np.int64, "leaf_value": np.float64,
@@ -199,10 +203,6 @@ def decode_lightgbm(content: bytes) -> str:
         return content.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise _damaged("it is not text") from None
-
-
-def _damaged(why: str) -> ModelFileError:
-    return ModelFileError(f"The LightGBM model file is damaged ({why}): save the model again.")
 
 
 def _fields(block: str) -> dict[str, str]:

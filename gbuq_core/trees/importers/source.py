@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.progress import advance
 from gbuq_core.resources import check_memory
 
@@ -224,6 +224,11 @@ def refuse_sum() -> InvalidParameter:
         "trees may belong to several models, and truncations would cut between them: pass one of "
         "these models."
     )
+
+
+def damaged_model(library: str, why: str) -> ModelFileError:
+    """The error for a file of this library with something wrong in it."""
+    return ModelFileError(f"The {library} model file is damaged ({why}): save the model again.")
 
 
 def one_line(error: BaseException, limit: int = 200) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +21,9 @@ import numpy as np
 from gbuq_core.array_checks import begins
 from gbuq_core.errors import GbuqError, ModelFileError
 from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees, check_structure
-from gbuq_core.trees.importers.source import refuse
+from gbuq_core.trees.importers.source import damaged_model, refuse
+
+_damaged = partial(damaged_model, "XGBoost")
 
 _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4",
             b"D": ">f8"}  # fmt: skip
@@ -73,10 +76,6 @@ def read_xgboost(content: bytes) -> XGBoostModel:
         AttributeError, EOFError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
     ) as error:  # fmt: skip
         raise _damaged("a part is missing or of the wrong kind") from error
-
-
-def _damaged(why: str) -> ModelFileError:
-    return ModelFileError(f"The XGBoost model file is damaged ({why}): save the model again.")
 
 
 def _parse(content: bytes) -> Any:

@@ -34,7 +34,6 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     estimate_heteroscedastic_seconds,
     estimate_measure_seconds,
     heteroscedastic_arguments,
-    method_missing,
     plan_measure,
     why_not,
 )
@@ -297,7 +296,7 @@ def test_impossible_measures_and_unknown_methods_are_refused(fits):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "install the package ngboost" in method_missing("ngboost")
+    assert "install the package ngboost" in METHODS["ngboost"].record.missing()
 
 
 def test_rows_without_noise_are_fitted_and_wrapped():

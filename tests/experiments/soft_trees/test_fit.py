@@ -42,7 +42,6 @@ from gbuq_core.experiments.soft_trees.plan import (
     SoftTreesSettings,
     estimate_soft_trees_seconds,
     full_rank,
-    method_missing,
     plan_soft_trees,
     soft_trees_arguments,
     soft_trees_model,
@@ -306,7 +305,7 @@ def test_unknown_methods_and_sets_are_refused():
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert method_missing("xbart").startswith("XBART is not installed")
+    assert METHODS["xbart"].record.missing().startswith("XBART is not installed")
     with pytest.raises(InvalidParameter, match="install the package stochtree"):
         soft_trees_model(plan_soft_trees(SMALL, "xbart"))
 
