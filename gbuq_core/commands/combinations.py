@@ -53,13 +53,18 @@ def _compared(value: Callable[[str], Any]) -> set[str]:
 _RULES = (
     _Rule(("next_rows",), lambda value: not value("next"), "goes with --next only"),
     _Rule(
-        ("conformal_by", "conformal_shift"),
+        ("conformal_by",),
         lambda value: value("stream") or value("project") is not None,
         "does not go with --stream or --project, which calibrate all rows together",
     ),
     _Rule(
         ("conformal_shift",),
-        lambda value: value("new") is None or value("conformal_by") is not None,
+        lambda value: value("stream") or (value("project") and value("command") != "score"),
+        "does not go with --stream, and with --project in score only",
+    ),
+    _Rule(
+        ("conformal_shift",),
+        lambda value: (value("new") is None and not value("project")) or value("conformal_by"),
         "goes with a second file only, and not with --conformal-by",
     ),
     _Rule(("trust",), lambda value: value("project") is None, "goes with --project only"),

@@ -17,6 +17,7 @@ from gbuq_core.commands.project_options import check_project, opened, tables_to_
 from gbuq_core.commands.score_words import question_records
 from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
+from gbuq_core.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,12 @@ _OWN_ROWS = "The models of the project score the rows of its own table only."
 _NOT_MEASURED = (
     "How unfamiliar the rows are was not measured, because the project does not hold its table: "
     "name the table before NEW, or fit with --with-data."
+)
+
+
+_NO_TABLE = (
+    "--conformal-shift compares the rows with the project's table, which is not there: name the "
+    "table before NEW, or fit with --with-data."
 )
 
 
@@ -41,7 +48,7 @@ class _Found(NamedTuple):
 def score_by_project(options: argparse.Namespace) -> None:
     """Score the rows of NEW, or those that the project holds, and write them."""
     out = Path(options.out)
-    check_project(options, ["out", "unfamiliarity", "sql", "url"])
+    check_project(options, ["out", "unfamiliarity", "sql", "url", "conformal_shift"])
     check_out(out, inputs_of(options))
     began = time.perf_counter()
     with workers(options) as there:
@@ -68,6 +75,10 @@ def _score(options: argparse.Namespace) -> _Found:
     table, new = tables_to_score(project, options)
     measures = options.unfamiliarity == "yes"
     notices: tuple[str, ...] = ()
+    if options.conformal_shift:
+        if table is None:
+            raise InvalidParameter(_NO_TABLE)
+        project = replace(project, conformal=True)
     with stage(2.0 if measures else 1.0):
         with stage(1.0, span=1.0):
             for_others = project.models is not None and project.models.protocol == "new_file"
@@ -81,15 +92,20 @@ def _score(options: argparse.Namespace) -> _Found:
                 notices = (*rows.notices, *notices)
                 return _Found(project, rows.frame, tuple(rows.added.names), notices)
             scored = projects.restore_project(project, table, new)
+            if options.conformal_shift:
+                found = tables.measure_shift(scored, scored.plan.seed)
+                if tables.can_weigh(found):
+                    scored = tables.with_intervals(scored, project.level, True, shift=found)
+                notices = (*notices, tables.describe_shift(found))
         if table is not None and not options.quiet:
             asked = tables.ask_about_split(table, scored.training, scored.plan)
             scored = replace(scored, questions=tuple(asked))
         if not measures:
             return _restored(project, scored, notices)
         plan = scored.plan
-        found = tables.measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
-        measured = tables.add_unfamiliarity(scored, found)
-        return _restored(project, measured, notices)._replace(warning=tables.foreign_notice(found))
+        far = tables.measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
+        measured = tables.add_unfamiliarity(scored, far)
+        return _restored(project, measured, notices)._replace(warning=tables.foreign_notice(far))
 
 
 def _restored(

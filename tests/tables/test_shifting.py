@@ -17,6 +17,7 @@ from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.register import LENSES
+from gbuq_core.projects import fit_project, save_project
 from gbuq_core.tables import (
     ScorePlan,
     can_weigh,
@@ -149,6 +150,14 @@ def test_the_command_weighs_where_it_is_asked_to(moved, tmp_path, capsys):
     assert 100 < drift["effective_rows"] < 300
     expected = with_intervals(moved, conformal=True, shift=measure_shift(moved)).frame
     np.testing.assert_allclose(pd.read_csv(out).lower_90, expected.lower_90, rtol=CANCELLED)
+    project = str(tmp_path / "made.gbuq")
+    save_project(fit_project(read_table(first), "y", plan=PLAN), project)
+    by_project = ["score", "--project", project, "--out", str(out), "--unfamiliarity", "no"]
+    assert main([*by_project, str(first), str(second), "--conformal-shift", "--quiet"]) == 0
+    np.testing.assert_allclose(pd.read_csv(out).lower_90, expected.lower_90, rtol=CANCELLED)
+    capsys.readouterr()
+    assert main([*by_project, str(second), "--conformal-shift"]) == 2
+    assert "the project's table, which is not there" in capsys.readouterr().err
     assert main([*words, "--conformal-shift", "--conformal-by", "shop"]) == 2
     assert main([words[0], *words[1:2], *words[3:], "--conformal-shift"]) == 2
     assert main([*words]) == 0
