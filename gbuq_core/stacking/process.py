@@ -94,6 +94,21 @@ class Process(NamedTuple):
             excess[moved] = np.maximum(excess[moved], np.minimum(added, above))
         return excess, step
 
+    def lean(
+        self, mean: FloatArray, latent: FloatArray, excess: FloatArray, other: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and latent variance (n,) with another prior mean beyond the rows, (n,) too.
+
+        Far from all rows a process answers with its prior: the mean of all targets, and a signal
+        that may be larger than their variance. In its place come the other mean and at most this
+        variance, in so far as the latent variance is the excess.
+        """
+        most = min(self.signal, 1.0)
+        tighter = 1.0 + latent * (1.0 / most - 1.0 / self.signal)
+        there = np.clip((mean + latent / most * other) / tighter, *self.reach[:, 0])
+        away = excess / np.maximum(latent, 1e-300)
+        return mean + away * (there - mean), latent + away * (latent / tighter - latent)
+
     def _at(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean = np.empty((len(rows), self.weights.shape[1]))
         variance = np.empty(len(rows))

@@ -128,7 +128,8 @@ class StackedRegressor(RegressorMixin, Stacked):
     the process's own std, ``r = e / (e + s^2)``: the weights of trees and residuals are multiplied
     by ``1 - r``, those of targets by ``(1 - r)^2``, and the process has the rest. The variance of
     trees and residuals grows by ``e + d^2``, where d is what the process's mean does from the
-    edge of the training box to the row. `find_beyond` tells ``e / (e + noise_)``. With fewer than
+    edge of the training box to the row. The process's own prior has there given way to the trees'
+    mean with at most the variance of y. `find_beyond` tells ``e / (e + noise_)``. With fewer than
     40 training rows nothing is weighed: inside, the trees speak alone.
 
     Knowledge uncertainty is the weighted variance of the voices' means, the trees' own knowledge
@@ -469,12 +470,14 @@ class StackedRegressor(RegressorMixin, Stacked):
         latent = extra = beyond = np.zeros(n)
         if self._process is not None:
             inner, variance = self._process.predict(encoded.points)
-            latent = self._spread**2 * variance
-            mean = self._centre + self._spread * inner[:, 0]
-            noise = self._spread**2 * self._process.noise
-            std = self._factor * np.sqrt(latent + noise)
             excess, step = self._process.leave(encoded.points, inner[:, 0], variance)
-            excess *= self._spread**2
+            trees = (loc - self._centre) / self._spread
+            drawn, left = self._process.lean(inner[:, 0], variance, excess, trees)
+            step += drawn - inner[:, 0]
+            latent = self._spread**2 * left
+            mean = self._centre + self._spread * drawn
+            std = self._factor * np.sqrt(latent + self._spread**2 * self._process.noise)
+            excess = self._spread**2 * np.maximum(excess - (variance - left), 0.0)
             extra = excess + np.square(self._spread * step)
             beyond = excess / (excess + np.square(std))
         heard = Heard(

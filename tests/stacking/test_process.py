@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -153,6 +154,27 @@ def test_a_slope_does_not_lead_far_beyond_the_targets():
     assert 3.0 < mean[0] < 3.5
     assert mean[1] == 3.5
     assert process.leave(far, mean, process.predict(far)[1])[1].max() < 0.6
+
+
+@pytest.mark.parametrize("signal", [0.7, 4.0])
+def test_far_from_rows_another_prior_takes_the_place_of_the_process_s(signal):
+    process = fit_process(*rows())._replace(signal=signal)
+    mean, latent, other = np.array([0.3, 0.2, 0.0]), np.array([0.2, 0.5, 1.0]) * signal, 0.5
+    got = process.lean(mean, latent, latent, np.full(3, other))
+    # Bayes's rule on a grid: what the rows say is the posterior over the prior.
+    grid = np.linspace(-60.0, 60.0, 240_001)
+    room = min(signal, 1.0)
+    for at in range(3):
+        logs = norm.logpdf(grid, mean[at], latent[at] ** 0.5) - norm.logpdf(grid, 0, signal**0.5)
+        mass = np.exp(logs + norm.logpdf(grid, other, room**0.5))
+        centre = (mass @ grid) / mass.sum()
+        assert got[0][at] == pytest.approx(centre)
+        assert got[1][at] == pytest.approx(mass @ (grid - centre) ** 2 / mass.sum())
+    assert (got[0][2], got[1][2]) == pytest.approx((other, room))
+    # Rows that are not beyond hear nothing of it, others as far as they are.
+    np.testing.assert_array_equal(process.lean(mean, latent, 0.0 * latent, mean), [mean, latent])
+    half = process.lean(mean, latent, 0.5 * latent, np.full(3, other))
+    np.testing.assert_allclose(half, 0.5 * (np.array(got) + [mean, latent]))
 
 
 def _mean_and_latent(process, new):
