@@ -165,13 +165,13 @@ def test_ibug_returns_its_fitted_family(family, fit):
     np.testing.assert_array_equal(d.variance(), std**2)
     density = model.predict_density(NEW, Y_NEW[:, None])[:, 0]
     np.testing.assert_allclose(np.exp(d.logpdf(Y_NEW)), density, rtol=SAME_SUM)
-    # CRPS against 20,000 draws: E|Y - y| - E|Y - Y'| / 2.
+    np.testing.assert_array_equal(*(d.sample(5, random_state=0) for _ in range(2)))
+    # CRPS against 5,000 draws: E|Y - y| - E|Y - Y'| / 2.
     usable = np.isfinite(std) & (std < 100)
-    draws = d.sample(20_000, random_state=0)
-    np.testing.assert_array_equal(draws[:, 0], d.sample(20_000, random_state=0)[:, 0])
+    draws = d.sample(5000, random_state=0)
     apart = np.abs(draws[::2] - draws[1::2])
     by_draws = np.abs(draws - Y_NEW).mean(axis=0) - 0.5 * apart.mean(axis=0)
-    error = 6.0 * (draws.std(axis=0) + apart.std(axis=0)) / 100
+    error = 6.0 * (draws.std(axis=0) + apart.std(axis=0)) / 50
     assert (np.abs(d.crps(Y_NEW) - by_draws) < error)[usable].all()
     assert np.isneginf(d.quantile([0.0])).all() == (family not in ("log-normal", "weibull"))
 
