@@ -31,7 +31,6 @@ gc.disable()
 
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = sys.modules["__main__"]
-LARGE_ANSWER = 2**22  # bytes
 DRAWN = {}  # the state after the import, of each module's generators
 COMPILING_SECONDS = 900
 WORKER_BYTES = 3 * 2**30  # a worker with its servers, its Chromium or a hostile file
@@ -139,28 +138,20 @@ def compiled_kernels():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def strangers_files_are_read_once():
-    """A file that is read in a process of its own costs seconds: equal questions start one."""
+def strangers_files_are_read_by_forks():
+    """A file that is read in a process of its own costs seconds, which its libraries take."""
+    from nursery import Nurseries
+
     from gbuq_core.given_models import reading
-    from gbuq_core.limited_process import ask_process
     from gbuq_core.tables import workbook
     from gbuq_core.trees.importers import catboost_source
 
-    answers = {}
-
-    def once(reader, asked, payload, limits):
-        question = repr((reader, asked, hashlib.sha256(payload).digest(), limits))
-        if question in answers:
-            return answers[question]
-        code, answer = ask_process(reader, asked, payload, limits)
-        if code == 0 and len(answer) < LARGE_ANSWER:
-            answers[question] = code, answer
-        return code, answer
-
+    nurseries = Nurseries()
     with pytest.MonkeyPatch.context() as patch:
-        for module in (reading, workbook, catboost_source):
-            patch.setattr(module, "ask_process", once)
+        for module in (reading, workbook, catboost_source) if hasattr(os, "fork") else ():
+            patch.setattr(module, "ask_process", nurseries.ask)
         yield
+    nurseries.close()
 
 
 # Where pages and commands show what small models beside the table's find: looked at elsewhere.

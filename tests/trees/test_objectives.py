@@ -6,7 +6,7 @@ from model_file_parts import saved_catboost
 
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.given_models.parsing import parse_model
-from gbuq_core.trees.importers import catboost_source, leaf_source, load_leaf_source
+from gbuq_core.trees.importers import leaf_source, load_leaf_source
 from gbuq_core.trees.importers.objectives import LINK_OF, REFUSED, find_objective
 from gbuq_core.trees.importers.plain_source import PlainSource
 
@@ -23,14 +23,6 @@ TARGETS = {
 }  # fmt: skip
 LARGE = {"huber", "fair", "mape", "gamma", "reg:squaredlogerror", "reg:gamma", "MAPE", "RMSPE"}
 PARAMETERS = {"quantile": {"alpha": 0.7}, "reg:quantileerror": {"quantile_alpha": 0.7}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _files_are_our_own():
-    """That each file of CatBoost is read by a process first is seen with damaged files."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catboost_source, "_try_in_a_process", lambda content: None)
-        yield
 
 
 class Mean:
