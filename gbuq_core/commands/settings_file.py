@@ -5,7 +5,7 @@ those that were typed, so that they are checked as typed ones are.
 
 ::
 
-    v = 3
+    v = 4
 
     [score]
     train = "rows.csv"

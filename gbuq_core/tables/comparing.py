@@ -537,7 +537,7 @@ def compare_runs(
 def compare_methods(
     table: Table,
     target: str,
-    methods: Sequence[str] = ("virtual_sglb", "ibug", "macau_linear"),
+    methods: Sequence[str] = ("stacked", "virtual_sglb", "macau_linear"),
     *,
     task: str | None = None,
     schema: Schema | None = None,

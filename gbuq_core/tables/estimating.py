@@ -24,6 +24,10 @@ from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
 PROTOCOLS = ("out_of_fold", "held_out", "new_file")
 MAX_ROWS_OUT_OF_FOLD = 20_000
 MOST_ROWS_STACKED = 200_000  # unless the method is named
+_WHAT_IS_USUAL = (
+    "The stacked law, the usual method, joins SGLB's trees, rows like each row and a smooth "
+    "process; the method SGLB is the trees alone."
+)
 MOST_SECONDS = 15.0  # for independent models of an automatic ensemble, with all folds
 _MODELS, _TREES = 5, 300
 _FEWEST_FOLDS = 3
@@ -117,16 +121,17 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}\n".encode())
     >>> plan, reason = settle_plan(ScorePlan(), prepare_training(table, infer_schema(table), "y"))
-    >>> plan.ensemble, plan.n_members, plan.n_trees, plan.n_folds
-    ('independent', 5, 300, 5)
-    >>> reason[:61]
-    'Five independent models of 300 trees are trained for each of '
+    >>> plan.method, plan.ensemble, plan.n_members, plan.n_trees, plan.n_folds
+    ('stacked', 'independent', 5, 300, 5)
+    >>> reason[:34]
+    'The stacked law, the usual method,'
     """
     check(plan, besides=("method",))
     if plan.method == AUTOMATIC:
         why = _why_alone(plan, int(prepared.known.sum()))
         if why is None:
-            return settle_plan(replace(plan, method=STACKED), prepared, n_new)
+            settled = settle_plan(replace(plan, method=STACKED), prepared, n_new)
+            return settled._replace(reason=" ".join(filter(None, [_WHAT_IS_USUAL, settled.reason])))
         settled = settle_plan(replace(plan, method=BOOSTED[0]), prepared, n_new)
         return settled._replace(reason=" ".join(filter(None, [why, settled.reason])))
     if plan.stacks:

@@ -77,17 +77,16 @@ class ScorePlan:
     """
 
     method: str = setting(
-        "sglb", "Method",
+        AUTOMATIC, "Method",
         named={AUTOMATIC: AUTOMATIC, **{METHODS[key].label: key for key in (STACKED, *BOOSTED)}},
         limits=(AUTOMATIC, *table_methods()), group="method", arg="method",
         help="Automatic: the stacked law, in which SGLB's trees, rows like each row and a smooth "
         "process are weighed; or the trees alone, above 200,000 rows, below 40, on a log "
-        "scale, in a split by time, and where a setting asks for an ensemble of trees. The others "
-        "are trees alone: "
-        "boosting with Langevin noise (on the gradients, all rows), plain stochastic boosting "
-        "(SGB), or cyclical Langevin boosting: one model trained in ten cycles of large and "
-        "then small steps, a member at the end of each; cbSGLB learns from other rows in each "
-        "cycle.",
+        "scale, in a split by time, and where a setting asks for an ensemble of trees. Stacked: "
+        "the law in any case. The others are trees alone: boosting with Langevin noise (SGLB: on "
+        "the gradients, all rows), plain stochastic boosting (SGB), or cyclical Langevin boosting: "
+        "one model trained in ten cycles of large and then small steps, a member at the end of "
+        "each; cbSGLB learns from other rows in each cycle.",
         more=f"for a regression: {', '.join(table_methods('regression'))}. For classes: "
         f"{', '.join(table_methods('classification'))}",
     )  # fmt: skip

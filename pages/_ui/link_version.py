@@ -16,7 +16,7 @@ def with_version(query: str) -> str:
     """A query as a link carries it; a default visit carries nothing.
 
     >>> with_version("rows=30"), with_version("")
-    ('rows=30&v=3', '')
+    ('rows=30&v=4', '')
     """
     return f"{query}&{KEY}={NOW}" if query else ""
 

@@ -65,7 +65,10 @@ def _warm_up_of(package: str) -> Callable[[], None]:
 
 
 # What is compiled for each group of pages, and what then loads it; those of the first pages first.
-FIRST_KERNELS = ("gaussian_boosting", "predicting", "two_classes", "three_classes", "chains")
+FIRST_KERNELS = (
+    "gaussian_boosting", "predicting", "neighbours", "laws", "two_classes", "three_classes",
+    "chains",
+)  # fmt: skip
 FIRST_STEPS = (_warm_up_of("boosting"), _warm_up_of("sampling"))
 LATER_STEPS = (_neighbours, _warm_up_of("soft_trees"), _warm_up_of("macau"), _heteroscedastic)
 

@@ -306,6 +306,8 @@ def test_a_link_of_an_earlier_version_leaves_out_what_that_had(monkeypatch):
     assert shown_link(at) == f"?trees=50&rate=0.5&noise=3&v={VERSION}"
     at = open_app(rate="0.5", v="3")
     assert (shown_values(at)["trees"], shown_values(at)["noise"]) == (100, 10.0)
+    at = open_app(rate="0.5", v="4")
+    assert (shown_values(at)["trees"], shown_values(at)["noise"]) == (100, 1.0)
     assert notices(at) == []
     assert earlier_defaults("", "left") == {"noise": 0.3, "trees": 50}
 
@@ -325,7 +327,7 @@ def test_earlier_defaults_are_values_that_their_knobs_may_have():
 
 
 def test_a_version_that_there_is_not_is_said():
-    (sentence,) = notices(open_app(rate="0.5", v="4"))
+    (sentence,) = notices(open_app(rate="0.5", v="5"))
     assert sentence.endswith('ignores them: "v".')
 
 

@@ -66,7 +66,7 @@ def test_the_controls_of_a_plan_make_the_same_plan(plan):
         ({"method": "SGLB"}, {"models", "engine", "ensemble", "members"}),
         ({"ensemble": "virtual"}, {"engine", "ensemble", "members", "step", "start"}),
         ({"method": "cSGLB", "ensemble": "virtual"}, {"members", "burn_in"}),
-        ({"split": "by group"}, {"models", "engine", "ensemble", "members", "by_column"}),
+        ({"split": "by group"}, {"models", "engine", "ensemble", "by_column"}),
     ],
 )
 def test_a_control_is_there_if_the_model_uses_it(values, shown):

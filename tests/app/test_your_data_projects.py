@@ -5,8 +5,8 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from gbuq_core.projects import open_project
-from gbuq_core.tables import Edits, scoring
+from gbuq_core.projects import fit_project, open_project, project_bytes
+from gbuq_core.tables import Edits, ScorePlan, read_table, scoring
 from pages._ui.your_data import export, projects
 from pages._ui.your_data.columns import _Saved
 from tests.app.your_data_page import drop, numbers, open_page, rows_of, says, settle
@@ -72,6 +72,13 @@ def test_a_project_brings_everything_back_without_training(offered, refused):
     assert not says(at, "mine.gbuq")
     drop(at, with_table, "whole.gbuq")
     check_restored(at, frame, opened.key, "whole.gbuq")
+
+
+def test_a_project_of_the_command_sets_the_knobs_of_its_plan():
+    plan = ScorePlan(ensemble="virtual", n_trees=50, depth=3)
+    project = fit_project(read_table(FILE, "table.csv"), "y", plan=plan, with_data=True)
+    at = drop(open_page(table="wine"), project_bytes(project), "fitted.gbuq")
+    assert says(at, "The models of the project score other rows: drop a second file")
 
 
 def check_restored(at, frame, key, name="mine.gbuq"):

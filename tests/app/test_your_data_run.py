@@ -68,6 +68,16 @@ def test_long_training_waits_for_run_and_is_asked_about_once(monkeypatch):
     assert "n_trees=200" in code_of(at)
 
 
+def test_trees_alone_are_offered_where_the_law_waits(monkeypatch):
+    monkeypatch.setattr("pages._ui.your_data.running.RUN_SECONDS", 1.5)
+    at = drop(open_page(method="automatic"), numbers(n=57))
+    assert not is_shown(at)
+    button(at, "Use trees alone").click().run()
+    settle(at)
+    assert len(rows_of(at)) == 57
+    assert at.selectbox(key="method").value == "SGLB"
+
+
 def test_a_reload_does_not_ask_again(monkeypatch):
     monkeypatch.setattr("pages._ui.your_data.running.RUN_SECONDS", 0.0)
     settings = {"table": "diabetes", "trees": "50", "depth": "1"}

@@ -30,7 +30,7 @@ CHANGED = f"(before) => {{ const now = {DRAWN}; return now && now !== before; }}
 
 def at(query):
     """The address that ends with a query; a link that somebody typed may have no version."""
-    return re.compile(re.escape(query) + "(&v=3)?$")
+    return re.compile(re.escape(query) + "(&v=4)?$")
 
 
 def open_home(page, url, query=""):

@@ -13,7 +13,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError, ProjectError
 from gbuq_core.jobs import RUNNER, Job
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import Knob, problem_with
 from gbuq_core.presentation import counted, format_bytes, shown
 from gbuq_core.projects import (
     Project,
@@ -25,11 +25,11 @@ from gbuq_core.projects import (
     why_table_not_held,
 )
 from gbuq_core.session_limits import SMALLER_PROJECT
+from gbuq_core.settings import to_values
 from gbuq_core.tables import Table, infer_schema, read_cohorts
 from gbuq_core.tables.cutting import stage_table
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
-from pages._ui.link_version import left_out
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, change, preview
 from pages._ui.your_data.columns import restore_edits
@@ -51,7 +51,7 @@ from pages._ui.your_data.source import (
     choose_options,
     hold,
 )
-from pages._ui.your_data.state import BUILTIN, PAGE, TABLE, UPLOADED, open_next
+from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, open_next
 from pages._ui.your_data.training import Trained, Wanted
 
 # Session keys, declared once.
@@ -253,11 +253,11 @@ def _value_of(knob: Knob, project: Project) -> Any:
     texts = project.page.get(knob.key, ())
     if knob.key == "target":
         texts = (project.target.name,)
-    default = left_out(PAGE, project.page).get(knob.key, knob.default)
-    if not texts:
-        return default
-    reading = read_knob(knob, texts)
-    return default if reading.problem else reading.value
+    reading = read_knob(knob, texts) if texts else None
+    if reading is not None and not reading.problem:
+        return reading.value
+    value = to_values(project.plan).get(knob.key, knob.default)
+    return knob.default if problem_with(knob, value) else value
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -153,8 +153,9 @@ def show_words() -> None:
             "of the PRR over rows drawn again; chance gives 0."
         )
         st.markdown(
-            "**Be careful.** Trees predict a constant outside the training data, often with a "
-            "small uncertainty. Unfamiliarity sees such rows; knowledge uncertainty may not. If "
+            "**Be careful.** Trees alone predict a constant outside the training data, often with "
+            "a small uncertainty; the stacked law grows wider there. Unfamiliarity sees such rows "
+            "in any case; knowledge uncertainty may not. If "
             "your rows belong to groups or follow each other in time, a split at random gives "
             "scores that are too good: choose another one in All settings. Fewer members or later "
             "truncations make knowledge uncertainty smaller."

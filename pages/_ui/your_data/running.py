@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from gbuq_core.methods import METHODS
 from gbuq_core.presentation import seconds_text
 from gbuq_core.tables import Schema, ScoreEstimate, Table
 from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
@@ -95,6 +96,8 @@ def _find_quicker(
 ) -> _Quicker | None:
     """The first change that needs no press, or else the quickest; None if none saves a third."""
     changes: list[tuple[dict[str, Any], str]] = []
+    if (trees_alone := wanted.plan.of_trees()) != wanted.plan:
+        changes.append(({"method": METHODS[trees_alone.method].label}, "trees alone"))
     if wanted.plan.ensemble == "independent":
         changes.append(({"ensemble": VIRTUAL}, "truncations of one model"))
     trees = next(knob for knob in page.knobs if knob.key == "trees")
