@@ -263,8 +263,11 @@ class StackedDistribution(Distribution):
 
     def _solve(self, row: NDArray[np.intp], wanted: FloatArray) -> FloatArray:
         """Where the law of these rows reaches a probability, before whole numbers."""
-        mean, variance = raw_moments(self.parts)
-        std = np.sqrt(variance)[row]
+        if self.support.is_real and "loc" in self.__dict__:
+            mean, std = self.loc, self.scale[row]
+        else:
+            mean, variance = raw_moments(self.parts)
+            std = np.sqrt(variance)[row]
         low, high = mean[row] - 4.0 * std, mean[row] + 4.0 * std
         for sign, end in ((-1.0, low), (1.0, high)):
             reach = 8.0

@@ -277,7 +277,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     def _split(self, said: _Said, law: StackedDistribution) -> Uncertainty:
         total = np.square(law.scale)
         weight = self._making.of_voice(said.shares)
-        means = np.nan_to_num(self._making.moments(said.heard, said.shares)[0])
+        means = self._making.means(said.heard, said.shares)
         mean = (weight * means).sum(axis=1)
         knowledge = (weight * np.square(means - mean[:, None])).sum(axis=1)
         knowledge += weight[:, 0] * said.knowledge

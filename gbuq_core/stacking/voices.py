@@ -119,6 +119,25 @@ class Making(NamedTuple):
     def _inside(self, values: FloatArray) -> FloatArray:
         return np.clip(values, self.support.low, self.support.high)
 
+    def means(self, heard: Heard, shares: FloatArray) -> FloatArray:
+        """Mean of each voice (n, n_voices), 0 where it has no share."""
+        out = np.zeros((len(shares), len(VOICES)))
+        of_each = (heard.loc, heard.z, heard.y, heard.mean)
+        for place, (voice, values) in enumerate(zip(VOICES, of_each, strict=True)):
+            mine = [k for k, one in enumerate(self.components) if one.voice == voice]
+            share = shares[:, mine].sum(axis=1)
+            if not share.any():
+                continue
+            if values.ndim == 1:
+                found = self._inside(values)
+            else:
+                atoms = self.of_neighbours(heard, shares, mine)
+                found = (atoms * values).sum(axis=1) / np.where(share > 0.0, share, 1.0)
+                if voice == "residuals":
+                    found = self._inside(heard.middle) + heard.scale * found
+            out[:, place] = np.where(share > 0.0, found, 0.0)
+        return out
+
     def moments(self, heard: Heard, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of each voice, (n, n_voices) each, NaN where it has no share."""
         real = self._replace(support=self.support._replace(low_mass=False, high_mass=False))
