@@ -7,20 +7,44 @@ the arguments that its record fixes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from gbuq_core.methods import METHODS, Builder, Method
+from gbuq_core.settings import setting
 
-# The words of a link for the temperature and the noise in leaves, and what estimators call them.
-TEMPERATURES = MappingProxyType(
-    {
+SCALES = ("shared", "own")
+# Settings of both. The words of a link for the temperature and the noise in leaves stand beside
+# what estimators call them.
+DEPTH = partial(
+    setting, 6, of="sglb.depth", high=8, step=1, arg="depth",
+    uses=lambda one: bool(one.kind.boosting),
+)  # fmt: skip
+TEMPERATURE = partial(
+    setting, "catboost", of="sglb.temperature", arg="temperature",
+    uses=lambda one: one.kind.langevin,
+    named={
         "posterior": "posterior",
         **{str(n): float(n) for n in (10, 100, 1000, 10000)},
         "catboost": "catboost",
-    }
+    },
+)  # fmt: skip
+LEAF_NOISE = partial(
+    setting, None, of="sglb.leaf_noise", arg="leaf_noise",
+    named={"automatic": None, "on": True, "off": False},
+    uses=lambda one: one.kind.langevin and one.kind.engine == "numba",
+)  # fmt: skip
+START = partial(
+    setting, 0.5, of="virtual_sglb.truncation_start", high=0.9, step=0.05, group="picture",
+    brief="Start", arg="truncation_start", uses=lambda one: one.kind.cut,
+)  # fmt: skip
+LOG = partial(
+    setting, True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
 )
-LEAF_NOISE = MappingProxyType({"automatic": None, "on": True, "off": False})
+SCALE = partial(
+    setting, "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES, drawn=True
+)
 
 
 class EnsembleMethod(NamedTuple):
@@ -82,3 +106,20 @@ def ensemble_methods(task: str, keys: Sequence[str]) -> Mapping[str, EnsembleMet
         own = task == "regression" and "ensemble" in record.builders
         found[key] = EnsembleMethod(record, record.builder("ensemble" if own else task))
     return MappingProxyType(found)
+
+
+class OfEnsembles:
+    """Settings of several methods, or of one as a fit's key."""
+
+    known: ClassVar[Mapping[str, EnsembleMethod]]
+    methods: tuple[str, ...]
+
+    @property
+    def method(self) -> str:
+        """The first method, the only one of a fit's key."""
+        return self.methods[0]
+
+    @property
+    def kind(self) -> EnsembleMethod:
+        """What that method is."""
+        return self.known[self.method]

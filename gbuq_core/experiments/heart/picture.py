@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.ensembles import SCALES
 from gbuq_core.experiments.heart.fit import HeartFit, HeartMaps
-from gbuq_core.experiments.heart.plan import METHODS, SCALES, HeartSettings
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
 from gbuq_core.figures.canvas.frames import log_spaced
 from gbuq_core.figures.canvas.live import Ensemble, Live, offered
 from gbuq_core.figures.canvas.panels import LOG_SPAN, Marker, Panel, PanelSheet, shared_limits

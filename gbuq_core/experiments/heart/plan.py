@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.ensembles import (
-    LEAF_NOISE,
-    TEMPERATURES,
-    EnsembleMethod,
-    ensemble_methods,
-)
+from gbuq_core.experiments import ensembles
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.glossary import VIEWS
 from gbuq_core.jobs import effective_n_jobs
@@ -32,12 +27,11 @@ _SECONDS_PER_CATBOOST_ROW = 1.6e-7  # and tree, categories one-hot
 _SECONDS_PER_FOREST_TREE = 6e-3
 
 
-METHODS = ensemble_methods(
+METHODS = ensembles.ensemble_methods(
     "regression", ("sgb", "sglb", "virtual_sglb", "vrf", "catboost", "virtual_catboost")
 )
 
 
-SCALES = ("shared", "own")
 MOST_PAINTED = 66  # cells that fit into the text box
 _RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)
 
@@ -64,14 +58,11 @@ def problem_with_cells(cells: Collection[int]) -> str:
     return ""
 
 
-def _kind(settings: HeartSettings) -> EnsembleMethod:
-    """The method of settings that have one."""
-    return METHODS[settings.method]
-
-
 @dataclass(frozen=True, kw_only=True)
-class HeartSettings:
+class HeartSettings(ensembles.OfEnsembles):
     """Everything that the maps depend on. The defaults are the paper's."""
+
+    known = METHODS
 
     rows: int = setting(
         1000, "Training rows per cell", group="data", shrink=(0.5, 100),
@@ -100,7 +91,7 @@ class HeartSettings:
     )  # fmt: skip
     members: int = setting(
         10, of="sglb.n_members", low=2, high=20, step=1, arg="n_members", shrink=(0.5, 5),
-        uses=lambda one: not _kind(one).virtual,
+        uses=lambda one: not one.kind.virtual,
         help="The number of independent models, or of groups of vRF's trees. The members of a "
         "virtual ensemble follow from K.",
     )  # fmt: skip
@@ -109,34 +100,23 @@ class HeartSettings:
         choices=(20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000),
         help="The trees of each boosted model, and of the whole forest.",
     )  # fmt: skip
-    depth: int = setting(
-        6, of="sglb.depth", high=8, step=1, arg="depth", uses=lambda one: bool(_kind(one).boosting)
-    )
+    depth: int = ensembles.DEPTH()
     rate: float = setting(
         0.3, "Learning rate, SGLB", of="sglb.learning_rate", choices=_RATES, arg="learning_rate",
-        uses=lambda one: _kind(one).langevin,
+        uses=lambda one: one.kind.langevin,
     )  # fmt: skip
     rate_sgb: float = setting(
         0.1, "Learning rate, SGB", of="sgb.learning_rate", choices=_RATES, arg="learning_rate",
-        uses=lambda one: _kind(one).boosting == "sgb",
+        uses=lambda one: one.kind.boosting == "sgb",
         help="Each SGB tree sees a random half of the rows.",
     )  # fmt: skip
-    temperature: str | float = setting(
-        "catboost", of="sglb.temperature", named=TEMPERATURES, arg="temperature",
-        uses=lambda one: _kind(one).langevin,
-    )  # fmt: skip
-    leaf_noise: bool | None = setting(
-        None, of="sglb.leaf_noise", named=LEAF_NOISE, arg="leaf_noise",
-        uses=lambda one: _kind(one).langevin and _kind(one).engine == "numba",
-    )  # fmt: skip
+    temperature: str | float = ensembles.TEMPERATURE()
+    leaf_noise: bool | None = ensembles.LEAF_NOISE()
     step: int = setting(
         50, of="virtual_sglb.truncation_step", low=5, high=200, step=5, group="picture", brief="K",
-        arg="truncation_step", uses=lambda one: _kind(one).virtual,
+        arg="truncation_step", uses=lambda one: one.kind.virtual,
     )  # fmt: skip
-    start: float = setting(
-        0.5, of="virtual_sglb.truncation_start", high=0.9, step=0.05, group="picture",
-        brief="Start", arg="truncation_start", uses=lambda one: _kind(one).virtual,
-    )  # fmt: skip
+    start: float = ensembles.START()
     # The first models, or the last truncations
     shown: int | None = setting(
         None, "Members shown", group="picture", brief="Members", kind="ladder",
@@ -146,19 +126,11 @@ class HeartSettings:
     unit: str = setting(
         "std", "Uncertainty as", group="picture", brief="As", choices=VIEWS, drawn=True
     )
-    log: bool = setting(
-        True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
-    )
-    scale: str = setting(
-        "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES, drawn=True,
+    log: bool = ensembles.LOG()
+    scale: str = ensembles.SCALE(
         help="Shared: all noise maps share one scale, and all knowledge maps another. Own: each "
         "map has its own scale.",
     )  # fmt: skip
-
-    @property
-    def method(self) -> str:
-        """The first method, the only one of a fit's key."""
-        return self.methods[0]
 
 
 def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
@@ -167,7 +139,7 @@ def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
     >>> heart_arguments(HeartSettings(methods=("sglb",), rate=0.2))["learning_rate"]
     0.2
     """
-    kind, given = _kind(plan), arguments(plan)
+    kind, given = plan.kind, arguments(plan)
     if kind.boosting:
         return kind.builder.arguments({**given, "categorical_features": [0, 1]})
     groups = given.pop("n_members")
@@ -178,7 +150,7 @@ def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
 
 def estimate_heart_seconds(plan: HeartSettings) -> float:
     """Roughly what `fit_heart` takes on this machine's cores."""
-    kind, n_cores = _kind(plan), effective_n_jobs(None)
+    kind, n_cores = plan.kind, effective_n_jobs(None)
     n_rows = 64 * plan.rows
     if not kind.boosting:
         return plan.trees * _SECONDS_PER_FOREST_TREE * (0.1 + plan.rows / 1000) / n_cores

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from gbuq_core.experiments.scoreboard.board import Board, Place, Table
-from gbuq_core.experiments.scoreboard.comparing import BETTER, SAME, WORSE
+from gbuq_core.experiments.scoreboard.comparing import WORSE
 from gbuq_core.experiments.scoreboard.pairing import gain_over, word_of_gain
 
 MET, NOT_MET, OPEN = "met", "not met", "not computed yet"
@@ -112,19 +113,22 @@ def _not_computed(*methods: str) -> tuple[None, str]:
     return None, f"{OPEN}: {', '.join(methods)}"
 
 
+def _none_worse(
+    table: Table, pairs: Sequence[tuple[str, str]], name: str
+) -> tuple[bool | None, str]:
+    """Whether no method is worse than the published number by its score, on one set."""
+    good, said = True, []
+    for method, score in pairs:
+        beside = table.beside(name, method, score)
+        if beside is None or not beside.word:
+            return _not_computed(f"{method} {score}")
+        good = good and beside.word != WORSE
+        said.append(f"{score.upper()} {beside}")
+    return (good, "; ".join(said)) if said else _not_computed("a published number")
+
+
 def _sglb_as_published(board: Board) -> Bar:
-    table = board.table("sglb")
-
-    def judge(name: str) -> tuple[bool | None, str]:
-        good, said = True, []
-        for score in ("nll", "rmse"):
-            beside = table.beside(name, "sglb", score)
-            if beside is None or not beside.word:
-                return _not_computed(f"sglb {score}")
-            good = good and beside.word != WORSE
-            said.append(f"{score.upper()} {beside}")
-        return good, "; ".join(said)
-
+    judge = partial(_none_worse, board.table("sglb"), (("sglb", "nll"), ("sglb", "rmse")))
     return _bar(
         "SGLB ensemble: NLL and RMSE within two standard errors of paper 1, or better",
         "at least 5 of 6 sets", 5, _per_set(_REGRESSION, judge),
@@ -301,17 +305,8 @@ def _default_against_the_best(board: Board) -> Bar:
     named = {method for _, method, _ in table.published if method.startswith("sglb:")}
 
     def judge(name: str) -> tuple[bool | None, str]:
-        good, said = True, []
-        for method in sorted(named):
-            for score in ("crps", "nll"):
-                if (name, method, score) not in table.published:
-                    continue
-                beside = table.beside(name, method, score)
-                if beside is None or not beside.word:
-                    return _not_computed(f"{method} {score}")
-                good = good and beside.word in (BETTER, SAME)
-                said.append(f"{score.upper()} {beside}")
-        return (good, "; ".join(said)) if said else _not_computed("a published number")
+        pairs = [(m, s) for m in sorted(named) for s in ("crps", "nll")]
+        return _none_worse(table, [p for p in pairs if (name, *p) in table.published], name)
 
     return _bar(
         "The default that was named in advance: CRPS and NLL against the best published ones",

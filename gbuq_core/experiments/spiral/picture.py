@@ -14,9 +14,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.ensembles import SCALES
 from gbuq_core.experiments.spiral.data import EXTENT, SpiralTruth
 from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps
-from gbuq_core.experiments.spiral.plan import POINTS, SCALES, STAGE_STEP, SpiralSettings
+from gbuq_core.experiments.spiral.plan import POINTS, STAGE_STEP, SpiralSettings
 from gbuq_core.experiments.spiral.training import growth_of, training_strips
 from gbuq_core.figures.canvas.frames import log_spaced
 from gbuq_core.figures.canvas.live import Ensemble, Live, offered

@@ -14,12 +14,7 @@ import numpy.typing as npt
 
 from gbuq_core.boosting.plan import LONGEST_STEP, cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.ensembles import (
-    LEAF_NOISE,
-    TEMPERATURES,
-    EnsembleMethod,
-    ensemble_methods,
-)
+from gbuq_core.experiments import ensembles
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
 from gbuq_core.settings import arguments, setting
@@ -30,10 +25,9 @@ _N_FEATURES, _N_CLASSES = 9, 3
 _DEPTH_OF_COSTS, _CLASSES_COST = 6, 1.6  # trees of the record's costs; three classes instead of one
 
 
-METHODS = ensemble_methods(
+METHODS = ensembles.ensemble_methods(
     "classification", ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "catboost", "vrf")
 )
-SCALES = ("shared", "own")
 POINTS = ("truth", "all maps", "off")
 _RATES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
 
@@ -44,8 +38,10 @@ def explores(one: SpiralSettings) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpiralSettings:
+class SpiralSettings(ensembles.OfEnsembles):
     """Everything that the maps depend on. `PAPER` holds the papers' values."""
+
+    known = METHODS
 
     rows: int = setting(
         500, "Training rows per class", group="data", shrink=(0.5, 100),
@@ -84,9 +80,7 @@ class SpiralSettings:
         choices=(100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000),
         uses=lambda one: one.kind.virtual, help="The length of virtual SGLB, cSGLB and cbSGLB.",
     )  # fmt: skip
-    depth: int = setting(
-        6, of="sglb.depth", high=8, step=1, arg="depth", uses=lambda one: bool(one.kind.boosting)
-    )
+    depth: int = ensembles.DEPTH()
     # The paper's is too little for the spiral's nine features.
     forest_depth: int = setting(
         10, "Depth, vRF", of="vrf.max_depth", low=2, high=30, step=1, arg="max_depth",
@@ -106,10 +100,7 @@ class SpiralSettings:
         30, of="virtual_sglb.truncation_step", low=10, high=200, step=STAGE_STEP, group="picture",
         brief="K", arg="truncation_step", uses=lambda one: one.kind.cut,
     )  # fmt: skip
-    start: float = setting(
-        0.5, of="virtual_sglb.truncation_start", high=0.9, step=0.05, group="picture",
-        brief="Start", arg="truncation_start", uses=lambda one: one.kind.cut,
-    )  # fmt: skip
+    start: float = ensembles.START()
     cycle: int = setting(
         60, of="csglb.cycle_length", arg="cycle_length", uses=lambda one: one.kind.cyclical,
         choices=(10, 20, 25, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500),
@@ -135,14 +126,8 @@ class SpiralSettings:
         help="cbSGLB hides rows during this part. If the switch above is on, this part has no "
         "noise.",
     )  # fmt: skip
-    temperature: str | float = setting(
-        "catboost", of="sglb.temperature", named=TEMPERATURES, arg="temperature",
-        uses=lambda one: one.kind.langevin,
-    )  # fmt: skip
-    leaf_noise: bool | None = setting(
-        None, of="sglb.leaf_noise", named=LEAF_NOISE, arg="leaf_noise",
-        uses=lambda one: one.kind.langevin and one.kind.engine == "numba",
-    )  # fmt: skip
+    temperature: str | float = ensembles.TEMPERATURE()
+    leaf_noise: bool | None = ensembles.LEAF_NOISE()
     random_strength: float = setting(
         100.0, of="sglb.random_strength", choices=(0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
         arg="random_strength", uses=lambda one: bool(one.kind.boosting),
@@ -164,24 +149,11 @@ class SpiralSettings:
         help="Hatches these cells in each map of knowledge uncertainty.",
     )  # fmt: skip
     points: str = setting("truth", "Training rows on", group="view", choices=POINTS, drawn=True)
-    log: bool = setting(
-        True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
-    )
-    scale: str = setting(
-        "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES, drawn=True,
+    log: bool = ensembles.LOG()
+    scale: str = ensembles.SCALE(
         help="Shared: total and data run from 0 to ln 3 nats, and all knowledge maps share a "
         "scale. Own: each map has its own scale.",
     )  # fmt: skip
-
-    @property
-    def method(self) -> str:
-        """The first method, the only one of a fit's key."""
-        return self.methods[0]
-
-    @property
-    def kind(self) -> EnsembleMethod:
-        """What that method is."""
-        return METHODS[self.method]
 
     @property
     def n_trees(self) -> int:
