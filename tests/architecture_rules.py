@@ -427,11 +427,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 109_200,  # with the law around a table's trees
+    "gbuq_core": 109_100,  # with the law around a table's trees
     "pages": 12_830,  # without comparisons
     "demos": 6_840,  # with the method in one sitting
     "benchmarks": 14_990,  # with those of the stacked law, and tables whose cells are known
-    "tests": 72_100,  # with models of earlier versions
+    "tests": 72_250,  # with models of earlier versions
 }
 
 
