@@ -10,13 +10,8 @@ new process for each.
 """
 
 import argparse
-import contextlib
 import json
-import os
 import re
-import signal
-import struct
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,95 +29,8 @@ KINDS = (
     "lightgbm text", "xgboost json", "xgboost ubj",
     "xgboost json categories", "xgboost ubj categories",
 )  # fmt: skip
-_CPU_SECONDS, _SECONDS = 20, 60
 _NUMBER = re.compile(rb"\d+(\.\d+)?([eE][-+]?\d+)?")
 _HUGE = (b"99999999999999999999", b"1e308", b"-1", b"4294967295", b"nan", b"1e999", b"2147483647")
-
-
-def nursery(serve):
-    """Read files in forked processes: requests on stdin, exit codes and answers on stdout."""
-    import catboost  # noqa: F401
-    import lightgbm  # noqa: F401
-
-    with contextlib.suppress(ImportError):
-        import xgboost  # noqa: F401
-    requests, answers = sys.stdin.buffer, os.dup(1)
-    os.dup2(2, 1)
-    while head := requests.read(16):
-        n_asked, n_payload = struct.unpack("<QQ", head)
-        asked, payload = json.loads(requests.read(n_asked)), requests.read(n_payload)
-        with tempfile.TemporaryFile() as out:
-            code = _fork(serve, asked, payload, out.fileno())
-            out.seek(0)
-            answer = out.read()
-        message = memoryview(struct.pack("<qQ", code, len(answer)) + answer)
-        while message:
-            message = message[os.write(answers, message) :]
-
-
-def _fork(serve, asked, payload, out):
-    """The exit code of a forked process that answers, negative for a signal."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            serve(asked, payload, out)
-            code = 0
-        finally:
-            os._exit(code)
-    until = time.monotonic() + _SECONDS
-    while time.monotonic() < until:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return -signal.SIGKILL
-
-
-class Reader:
-    """The other process."""
-
-    def __init__(self):
-        # Not the same name as the server's packages, which the nursery replaces by bare ones.
-        code = f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r}); "
-        code += "import hostile_models; hostile_models.start_nursery()"
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=environment,
-        )  # fmt: skip
-
-    def ask(self, content, *rows, **more):
-        """As `gbuq_core.given_models.reading.ask_reader`."""
-        from gbuq_core.given_models.reading import request_for
-
-        asked, payload = request_for(content, *rows, **more)
-        line = json.dumps(asked).encode()
-        self._process.stdin.write(struct.pack("<QQ", len(line), len(payload)) + line + payload)
-        self._process.stdin.flush()
-        code, size = struct.unpack("<qQ", self._process.stdout.read(16))
-        return code, self._process.stdout.read(size)
-
-    def close(self):
-        """End it."""
-        self._process.stdin.close()
-        self._process.wait()
-
-
-def start_nursery():
-    """Load the readers that the app starts by their paths, without the packages around them."""
-    import importlib.util
-
-    path = ROOT / "gbuq_core" / "limited_process.py"
-    spec = importlib.util.spec_from_file_location("limited_process", path)
-    process = sys.modules["limited_process"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(process)
-    reader = process.load_reader(str(ROOT / "gbuq_core" / "given_models" / "reading_process.py"))
-    reader.prepare()
-    limits = process.ProcessLimits(2 * 2**30, _CPU_SECONDS, _SECONDS)
-    nursery(lambda asked, payload, out: process.serve(reader, asked, payload, limits, out))
 
 
 def make_table(categories=False):
@@ -191,12 +99,12 @@ def mutate(content, rng):
     return bytes(data)
 
 
-def outcome_of(content, reader, X, y):
+def outcome_of(content, ask_reader, X, y):
     """What became of a file, in two or three words."""
     from gbuq_core.errors import GbuqError
     from gbuq_core.given_models import GivenJudge, GivenModel, matching, reading
 
-    code, answer = reader.ask(content)
+    code, answer = ask_reader(content)
     if code:
         return f"ended the reading process ({'signal' if code < 0 else 'exit'})"
     try:
@@ -206,7 +114,7 @@ def outcome_of(content, reader, X, y):
     codes = []
 
     def ask(*what, **more):
-        code, answer = reader.ask(*what, **more)
+        code, answer = ask_reader(*what, **more)
         codes.append(code)
         return code, answer
 
@@ -228,25 +136,28 @@ def outcome_of(content, reader, X, y):
 
 def main(arguments=None):
     """Run all kinds and print the outcomes."""
+    from benchmarks.nursery import Nurseries
+    from gbuq_core.given_models import reading
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--count", type=int, default=500, help="mutations of each file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--out", help="also write the outcomes to this JSON file")
     options = parser.parse_args(arguments)
-    found, worse = {}, []
-    reader = Reader()
+    found, worse, nurseries = {}, [], Nurseries()
+    reading.ask_process, ask_reader = nurseries.ask, reading.ask_reader
     for number, kind in enumerate(KINDS):
         if kind not in options.kinds.split(","):
             continue
         X, y = make_table(kind.endswith("categories"))
         began, valid = time.perf_counter(), valid_file(kind, X, y)
-        assert outcome_of(valid, reader, X, y) == "read and used", kind
+        assert outcome_of(valid, ask_reader, X, y) == "read and used", kind
         outcomes = Counter()
         for i in range(options.count):
             content = mutate(valid, np.random.default_rng([options.seed, number, i]))
             try:
-                outcome = outcome_of(content, reader, X, y)
+                outcome = outcome_of(content, ask_reader, X, y)
             except Exception as error:
                 outcome = "cost more than a sentence"
                 worse.append(f"{kind} {i}: {type(error).__name__}: {error}")
@@ -255,7 +166,7 @@ def main(arguments=None):
         print(f"{kind} ({len(valid):,} bytes, {time.perf_counter() - began:.0f} s)", flush=True)
         for outcome, count in outcomes.most_common():
             print(f"    {count:4d}  {outcome}", flush=True)
-    reader.close()
+    nurseries.close()
     print("\n".join(worse[:20]))
     print(f"The server was ended 0 times; {len(worse)} files cost more than a sentence.")
     if options.out:

@@ -140,8 +140,7 @@ def compiled_kernels():
 @pytest.fixture(scope="session", autouse=True)
 def strangers_files_are_read_by_forks():
     """A file that is read in a process of its own costs seconds, which its libraries take."""
-    from nursery import Nurseries
-
+    from benchmarks.nursery import Nurseries
     from gbuq_core.given_models import reading
     from gbuq_core.tables import workbook
     from gbuq_core.trees.importers import catboost_source

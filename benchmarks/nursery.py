@@ -1,7 +1,7 @@
-"""`ask_process` for tests: one process for each reader imports its libraries, and forks for a file.
+"""Readers of strangers' files whose processes have their libraries, and fork for each file.
 
 Each file is read within the same limits as in the app, whose processes import all of it anew, which
-takes a second.
+takes a second. Tests and `benchmarks.hostile_models` put it in place of `ask_process`.
 """
 
 import json
