@@ -270,7 +270,7 @@ PROTOCOL = Protocol(
         "through its quantiles. Beside the stacked law stands the best number that papers of 2025 "
         f"and 2026 have, with its method: {RECENT_SOURCE}. On power and protein, whose "
         "published numbers are of all rows, there is no such law of all rows yet: TabPFN has NLL "
-        "2.278 and 1.732 there. Most have no NLL at the resolution of protein's target yet. "
+        "2.278 and 1.732 there. Protein's NLL at the resolution of the target is of one split. "
         "Treeffuser 0.2.0, XGBoostLSS 0.6.1 and PGBM 2.3.0 need older versions of NumPy, pandas or "
         " scikit-learn than this project, so they do not install beside it. PGBM "
         "stands in the table ibug, with an interpreter of its own."
