@@ -156,7 +156,8 @@ class Making(NamedTuple):
         """Shares (n, k) of the neighbours in some components, or in all."""
         out = np.zeros(heard.counts.shape)
         for k, one in enumerate(self.components):
-            if one.near and (places is None or k in places):
+            said = one.near and (places is None or k in places)
+            if said and shares[:, k].any():
                 rows = heard.counts[:, : one.near]
                 out[:, : one.near] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
         return out
