@@ -36,7 +36,7 @@ from tests.project_parts import COHORTS, MARKS, PAGE, quick
 
 HERE = Path(__file__).parent
 PLANS = {
-    "small_1_0": quick(n_trees=8, max_bins=16),
+    "small_1_0": quick(method="sglb", n_trees=8, max_bins=16),
     "small_1_1": ScorePlan(method="knn", n_folds=2),
 }
 

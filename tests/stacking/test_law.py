@@ -127,7 +127,7 @@ def test_crps_mean_and_variance_are_those_of_fine_sums(support):
     close = {"rel": 2e-3, "abs": 2e-3}  # t tails beyond +-60, and the steps of 2.5e-4
     assert law.loc[1] == pytest.approx(mean, **close)
     assert law.variance()[1] == pytest.approx(variance, **close)
-    assert law.crps(y)[1] == pytest.approx(crps, rel=1e-3, abs=3e-4)
+    assert law.crps(y)[1] == pytest.approx(crps, abs=2.5e-4)  # the steps
 
 
 @EACH
@@ -165,7 +165,24 @@ def test_tight_spikes_and_wide_tails_keep_the_crps_exact():
                            np.linspace(6.99, 7.01, 4001)])  # fmt: skip
     below = law.take([0])._cdf(fine[None])[0]
     expected = integrate.trapezoid((below - (fine >= 0.5)) ** 2, fine)
-    assert law.crps(np.full(n, 0.5))[0] == pytest.approx(expected, abs=3e-4 * law.scale[0])
+    assert law.crps(np.full(n, 0.5))[0] == pytest.approx(expected, abs=1e-4 * law.scale[0])
+
+
+@pytest.mark.parametrize(("std", "worst"), [(0.01, 7e-4), (0.03, 3e-4), (0.1, 1e-4), (0.5, 1e-5)])
+def test_crps_of_many_spikes_is_that_of_all_pairs(std, worst, rng):
+    """Grimit et al. (2006), equation 5; a row's worst error, and their mean."""
+
+    def expect(m, s):
+        return m * (2.0 * stats.norm.cdf(m / s) - 1.0) + 2.0 * s * stats.norm.pdf(m / s)
+
+    centres, y = rng.normal(size=(300, 40)), rng.normal(size=300)
+    law = StackedDistribution(
+        (Normals(centres, np.full(300, std), np.full((300, 40), 1 / 40)),), REAL
+    )
+    pairs = expect(centres[:, :, None] - centres[:, None, :], std * np.sqrt(2.0)).mean(axis=(1, 2))
+    error = law.crps(y) - (expect(y[:, None] - centres, std).mean(axis=1) - 0.5 * pairs)
+    assert np.abs(error).max() < worst
+    assert abs(error.mean()) < 3e-5
 
 
 def test_rows_do_not_depend_on_their_batch():
