@@ -186,7 +186,7 @@ def name_members(scored: ScoredTable) -> str:
     """
     plan = scored.plan
     if plan.stacks:
-        return "voices of the law"
+        return "the law's trees, neighbours and smooth trend"
     if plan.listed:
         return f"members of {METHODS[plan.method].label}"
     if plan.cyclical:
