@@ -254,16 +254,20 @@ class StackedDistribution(Distribution):
             return np.where(support.outside(y), -np.inf, np.log(np.maximum(mass, 0.0)))
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
+        return self._reach(levels, 1e-10)
+
+    def _reach(self, levels: FloatArray, close: float) -> FloatArray:
+        """Where the law reaches probabilities (n, n_levels), as close as that."""
         out = np.where(levels <= 0.0, -np.inf, np.inf)
         row, column = np.nonzero((levels > 0.0) & (levels < 1.0))
         if len(row):
-            out[row, column] = self._solve(row, levels[row, column])
+            out[row, column] = self._solve(row, levels[row, column], close)
         support = self.support
         if support.whole:
             out = np.ceil(out - 0.5)
         return np.clip(out, support.low, support.high)
 
-    def _solve(self, row: NDArray[np.intp], wanted: FloatArray) -> FloatArray:
+    def _solve(self, row: NDArray[np.intp], wanted: FloatArray, close: float) -> FloatArray:
         """Where the law of these rows reaches a probability, before whole numbers."""
         if self.support.is_real and "loc" in self.__dict__:
             mean, std = self.loc, self.scale[row]
@@ -292,7 +296,7 @@ class StackedDistribution(Distribution):
             who = np.arange(len(row), dtype=np.float64)[part]
             answer = elementwise.find_root(
                 excess, (low[part], high[part]), args=(who,),
-                tolerances={"xatol": 0.0, "xrtol": 1e-12, "fatol": 1e-13, "frtol": 0.0},
+                tolerances={"xatol": 0.0, "xrtol": 1e-12, "fatol": close, "frtol": 0.0},
             )  # fmt: skip
             found[part] = answer.x
         return found
@@ -332,7 +336,7 @@ class StackedDistribution(Distribution):
     def _make_grid(self) -> _Grid:
         """Points of each row that follow both the values and the probability."""
         n = len(self.parts[0].moments()[0])
-        ends = self._quantiles(np.broadcast_to([_TAIL, 1.0 - _TAIL], (n, 2)))
+        ends = self._reach(np.broadcast_to([_TAIL, 1.0 - _TAIL], (n, 2)), 0.2 * _TAIL)
         low, high = ends[:, :1], ends[:, 1:]
         support = self.support
         if support.whole:
