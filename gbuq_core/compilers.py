@@ -28,7 +28,7 @@ from gbuq_core.progress import here
 from gbuq_core.resources import usable_cores
 
 _LOOK_SECONDS = 0.1  # between two looks at whether somebody still waits
-_NICE = 5  # of the scheduler's steps below this process, where nobody waits
+_NICE = 10  # of the scheduler's steps below this process, where nobody waits
 _IS_CHILD = "GBUQ_COMPILES"  # in the environment of a child, which has none of its own
 _PROGRAM = "from gbuq_core.compilers import serve; serve()"
 _DONE, _FAILED = b"done", b"failed"

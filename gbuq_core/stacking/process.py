@@ -230,8 +230,16 @@ def negative_likelihood(
     bends = theta[2 + n_used :]
     bent, slopes = bend(rows, np.stack([rows.min(axis=0), np.ptp(rows, axis=0), bends]))
     scaled = bent / lengths
-    distance = cdist(scaled, scaled)
-    latent = signal * _matern(distance)
+    far = cdist(scaled, scaled)  # from here on in place: new matrices cost more than their sums
+    far *= _ROOT_5
+    decay = np.negative(far)
+    np.exp(decay, out=decay)
+    slope = 1.0 + far
+    latent = np.square(far, out=far)
+    latent /= 3.0
+    latent += slope
+    latent *= decay
+    latent *= signal
     covariance = latent.copy()
     covariance[np.diag_indices_from(covariance)] += noise * noisy
     try:
@@ -245,16 +253,20 @@ def negative_likelihood(
     value = 0.5 * float(np.sum(targets * weights))
     value += n_targets * float(np.log(np.diagonal(lower)).sum())
     value += n_targets * float(np.log1p(np.square(bends / _USUAL_BEND)).sum())
-    outer = weights @ weights.T - n_targets * inverse
+    outer = weights @ weights.T
+    inverse *= n_targets
+    outer -= inverse
     # dk/dx_j = -signal 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) difference j, of axes over the lengths
-    slope = signal * (5.0 / 3.0) * (1.0 + _ROOT_5 * distance) * np.exp(-_ROOT_5 * distance)
+    slope *= signal * (5.0 / 3.0)
+    slope *= decay
     slope *= outer
     of_axes = slope @ scaled - slope.sum(axis=1)[:, None] * scaled
     of_lengths = -(of_axes * scaled).sum(axis=0)
     of_bends = (of_axes * slopes).sum(axis=0) / lengths
     of_bends -= n_targets * 2.0 * bends / (_USUAL_BEND**2 + np.square(bends))
     of_noise = 0.5 * noise * (np.diagonal(outer) @ noisy)
-    gradient = np.concatenate([[0.5 * np.sum(outer * latent), of_noise], of_lengths, of_bends])
+    outer *= latent
+    gradient = np.concatenate([[0.5 * np.sum(outer), of_noise], of_lengths, of_bends])
     return value, -gradient
 
 

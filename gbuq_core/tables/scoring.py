@@ -34,6 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.calibration import ClassClocks, Clocks
+from gbuq_core.compilers import COMPILERS
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.parallel import outer_map, spread_map
 from gbuq_core.presentation import counted, shown
@@ -136,6 +137,8 @@ def _fit_stacked(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
     the law come from rows that trees have not seen.
     """
     check_stacks(plan)
+    kernels = ("neighbours", "laws") if training.target.task == "regression" else ("neighbours",)
+    COMPILERS.begin(kernels, asked=True)  # while the trees wait for theirs
     trees = plan.of_trees()
     if protocol == "out_of_fold" or deals_folds(training):
         fits = _out_of_fold(training, trees, parts=1)
