@@ -190,7 +190,7 @@ def one_number_for_all() -> ComputedStep:
         ]
         for calibrate in (False, True)
     }
-    scores = {on: [score_of(run, view) for view in found] for on, found in views.items()}
+    scores = {on: [score_of(run, view) for view in of_noise] for on, of_noise in views.items()}
     sheet = described_maps(run)
     panels = same_colours(
         [
@@ -263,7 +263,7 @@ def trees_that_count() -> ComputedStep:
         order: [viewed(run, order=order, tau=count) for count in COUNTS] for order in ORDERS
     }  # fmt: skip
     everything = views["first"][-1]
-    nll = {order: np.array([view.test_nll for view in found]) for order, found in views.items()}
+    nll = {order: np.array([view.test_nll for view in path]) for order, path in views.items()}
     sheet = described_maps(run)
     at, more = COUNTS.index(LAST.tau), COUNTS.index(20)
     panels = same_colours(

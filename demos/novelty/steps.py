@@ -146,9 +146,9 @@ def who_is_right() -> ComputedStep:
 
 def nearer_share(maps: NoveltyMaps) -> float:
     """Of the cells where novelty and isolation forest contradict, how often novelty is nearer."""
-    truth, one, other = (ranks_of(maps, key) for key in ("truth", "novelty", "isolation"))
-    far = np.abs(one - other) > APART
-    return float((np.abs(one - truth) < np.abs(other - truth))[far].mean())
+    truth, novelty, other = (ranks_of(maps, key) for key in ("truth", "novelty", "isolation"))
+    far = np.abs(novelty - other) > APART
+    return float((np.abs(novelty - truth) < np.abs(other - truth))[far].mean())
 
 
 def unused_feature() -> ComputedStep:

@@ -64,8 +64,7 @@ def t_of(differences: Array) -> Array:
     """The mean of the last axis in its standard errors."""
     n = differences.shape[-1]
     error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-    found: Array = differences.mean(axis=-1) / error
-    return found
+    return differences.mean(axis=-1) / error
 
 
 class Flagged(NamedTuple):
@@ -79,11 +78,11 @@ class Flagged(NamedTuple):
 def flag_equals(seed: int = 0) -> Flagged:
     """Pairs of methods that are equally good, by how many splits they share."""
     rng = np.random.default_rng(seed)
-    found = []
+    shares = []
     for n in SPLITS:
         sizes = np.abs(t_of(rng.normal(size=(N_PAIRS, n))))
-        found.append([(sizes > ERRORS).mean(), (sizes > t_limit(n)).mean()])
-    return Flagged(*np.array(found).T)
+        shares.append([(sizes > ERRORS).mean(), (sizes > t_limit(n)).mean()])
+    return Flagged(*np.array(shares).T)
 
 
 class Seen(NamedTuple):
@@ -115,8 +114,8 @@ def see_difference(seed: int = 0) -> Seen:
         shares.append([(apart > limits[0]).mean(), (paired > limits[1]).mean()])
         first.append([better[0], worse[0]])
     unpaired, in_pairs = np.array(shares).T
-    one = np.array(first)
-    return Seen(unpaired, in_pairs, one[:, 0], one[:, 1])
+    means = np.array(first)
+    return Seen(unpaired, in_pairs, means[:, 0], means[:, 1])
 
 
 class Hidden(NamedTuple):
@@ -144,10 +143,9 @@ def hide_sizes() -> Hidden:
                 "B": {name: [1.0] for name in names},
             }
         )
-        found = rank_methods(table, "score")
-        by_key = {
-            method.key: mean for method, mean in zip(found.methods, found.mean_ranks, strict=True)
-        }
+        ranking = rank_methods(table, "score")
+        keys = [method.key for method in ranking.methods]
+        by_key = dict(zip(keys, ranking.mean_ranks, strict=True))
         errors.append(own)
         ranks.append([by_key["A"], by_key["B"]])
     return Hidden(np.array(errors), np.array(ranks), np.mean(errors, axis=1))
@@ -233,18 +231,17 @@ def _tune_one(seed: int) -> list[list[float]]:
         at, target = draw(n)
         near = np.abs(at[:, None] - x).argsort(axis=1)[:, :NEIGHBOURS]
         means = np.cumsum(y[near], axis=1) / np.arange(1, NEIGHBOURS + 1)
-        found: Array = (means - target[:, None]) ** 2
-        return found
+        return (means - target[:, None]) ** 2
 
     new = np.sqrt(squares(500).mean(axis=0))
     honest = new[squares(100).mean(axis=0).argmin()]
     test = squares(TEST_ROWS[-1])
-    found = []
+    losses = []
     for n in TEST_ROWS:
         stated = np.sqrt(test[:n].mean(axis=0))
         k = int(stated.argmin())
-        found.append([stated[k], new[k], honest, new[DEFAULT_K - 1]])
-    return found
+        losses.append([stated[k], new[k], honest, new[DEFAULT_K - 1]])
+    return losses
 
 
 class Timing(NamedTuple):
@@ -268,20 +265,20 @@ def time_sets(board: Board, table: str, score: str) -> tuple[Timing, ...]:
     three methods have the score on two splits or more are left out.
     """
     chosen = board.table(table)
-    found = []
-    for one in chosen.sets:
+    timings = []
+    for entry in chosen.sets:
         points = [
             point
-            for point in find_front(chosen, score, one.key).points
+            for point in find_front(chosen, score, entry.key).points
             if np.isfinite(point.score.error) and point.seconds > 0.0
         ]
         if len(points) < 3:
             continue
         sign = -1.0 if chosen.find_score(score).higher else 1.0
         best = min(points, key=lambda point: sign * point.score.mean)
-        quickest = next(p for p in points if _as_good(chosen, score, one.key, p, best))
-        found.append(Timing(one.label, tuple(points), best, quickest))
-    return tuple(found)
+        quickest = next(p for p in points if _as_good(chosen, score, entry.key, p, best))
+        timings.append(Timing(entry.label, tuple(points), best, quickest))
+    return tuple(timings)
 
 
 def _as_good(table: Table, score: str, set_key: str, point: Timed, best: Timed) -> bool:
@@ -297,9 +294,9 @@ def time_stored() -> tuple[str, tuple[Timing, ...]]:
     """A table whose seconds are stored, and its sets: every method, else a paper's own."""
     board = read_board()
     for table, score in TIMED:
-        found = time_sets(board, table, score)
-        if found:
-            return table, found
+        timings = time_sets(board, table, score)
+        if timings:
+            return table, timings
     raise InvalidData("The scoreboard has no results yet: run the papers' tables first.")
 
 

@@ -81,15 +81,15 @@ def _percent(share: float) -> str:
 
 def three_splits() -> ComputedStep:
     """With few splits two standard errors are too few."""
-    found = flag_equals()
+    flagged = flag_equals()
     at = SPLITS.index(THREE)
     x = np.array(SPLITS)
     strip = Strip(
         title="Equal methods that are called different",
         x=x,
         lines=[
-            StripLine("two standard errors", 100 * found.two_errors, ORANGE),
-            StripLine("Student's t at 5 %", 100 * found.student, BLUE),
+            StripLine("two standard errors", 100 * flagged.two_errors, ORANGE),
+            StripLine("Student's t at 5 %", 100 * flagged.student, BLUE),
             StripLine("5 %", np.full(len(x), 5.0), "text", dash=True),
         ],
         x_label="splits",
@@ -98,39 +98,40 @@ def three_splits() -> ComputedStep:
     )
     notes = (
         f"The differences of a pair on a split are normal with mean 0: neither is better. "
-        f"{_MADE_UP} With 20 splits, two standard errors call {_percent(found.two_errors[-1])} of "
-        "equal pairs different.",
+        f"{_MADE_UP} With 20 splits, two standard errors call {_percent(flagged.two_errors[-1])} "
+        "of equal pairs different.",
     )
     text = (
         "Two methods are equally good. They are compared on the same three splits, and called "
         "different if their mean difference exceeds two standard errors."
     )
     answer = (
-        f"{_percent(found.two_errors[at])} of {N_PAIRS:,} equal pairs. Three splits also give a "
+        f"{_percent(flagged.two_errors[at])} of {N_PAIRS:,} equal pairs. Three splits also give a "
         f"poor estimate of the error. Student's t asks for {short(t_limit(THREE))} standard errors "
-        f"instead of {short(ERRORS)}, and then {_percent(found.student[at])} are called different."
+        f"instead of {short(ERRORS)}, and then {_percent(flagged.student[at])} are called "
+        "different."
     )
     alt = f"Share of equal pairs that are called different, for {SPLITS[0]} to {SPLITS[-1]} splits."
     return ComputedStep(
-        text, Between(float(found.two_errors[at]), (0.075, 0.15)), answer,
+        text, Between(float(flagged.two_errors[at]), (0.075, 0.15)), answer,
         _sheet([strip], alt, "splits", SPLITS, at), notes,
     )  # fmt: skip
 
 
 def in_pairs() -> ComputedStep:
     """A difference in pairs does not care how hard the splits are."""
-    found = see_difference()
+    seen = see_difference()
     at = SPREADS.index(3.0)
     places = np.arange(1, THREE + 1)
-    low = float(min(found.better.min(), found.worse.min())) - 0.5
-    high = float(max(found.better.max(), found.worse.max())) + 0.5
+    low = float(min(seen.better.min(), seen.worse.min())) - 0.5
+    high = float(max(seen.better.max(), seen.worse.max())) + 0.5
     strips = [
         Strip(
             title="One run: scores by split",
             x=places,
             lines=[
-                StripLine("A", found.better, BLUE),
-                StripLine("B, worse by 1", found.worse, ORANGE),
+                StripLine("A", seen.better, BLUE),
+                StripLine("B, worse by 1", seen.worse, ORANGE),
             ],
             x_label="split",
             y_label="lower is better",
@@ -141,8 +142,8 @@ def in_pairs() -> ComputedStep:
             title="Runs that see the difference",
             x=np.array(SPREADS),
             lines=[
-                StripLine("subtracted split by split", 100 * found.paired, BLUE),
-                StripLine("two means with their errors", 100 * found.unpaired, ORANGE),
+                StripLine("subtracted split by split", 100 * seen.paired, BLUE),
+                StripLine("two means with their errors", 100 * seen.unpaired, ORANGE),
                 StripLine("half of them", np.full(len(SPREADS), 50.0), "text", dash=True),
             ],
             x_label="how much splits differ (std)",
@@ -155,8 +156,8 @@ def in_pairs() -> ComputedStep:
         f"A score also has noise of its own, with a std of {short(OWN_NOISE)}. Both tests are "
         f"Student's t at 5 %, with {2 * THREE - 2} degrees of freedom for two means and "
         f"{THREE - 1} for differences. {_MADE_UP}",
-        f"Without any spread, the two means see it in {_percent(found.unpaired[0])} and the "
-        f"differences in {_percent(found.paired[0])}: pairs cost degrees of freedom. A paper "
+        f"Without any spread, the two means see it in {_percent(seen.unpaired[0])} and the "
+        f"differences in {_percent(seen.paired[0])}: pairs cost degrees of freedom. A paper "
         "prints means only, which cannot be paired with ours.",
     )
     text = (
@@ -164,19 +165,19 @@ def in_pairs() -> ComputedStep:
         "a std of 3."
     )
     answer = (
-        f"Split by split, {_percent(found.paired[at])} of {N_RUNS:,} runs see it; the two means do "
-        f"in {_percent(found.unpaired[at])}. A hard split is hard for both, and subtracting takes "
+        f"Split by split, {_percent(seen.paired[at])} of {N_RUNS:,} runs see it; the two means do "
+        f"in {_percent(seen.unpaired[at])}. A hard split is hard for both, and subtracting takes "
         "that away."
     )
     alt = "Scores of two methods on three splits, and how often each test sees their difference."
-    right = Largest((float(found.unpaired[at]), float(found.paired[at]), 0.5))
+    right = Largest((float(seen.unpaired[at]), float(seen.paired[at]), 0.5))
     sheet = _sheet(strips, alt, "how much splits differ (std)", SPREADS, at)
     return ComputedStep(text, right, answer, sheet, notes)
 
 
 def ranks_hide() -> ComputedStep:
     """The better rank can have the larger error."""
-    found = hide_sizes()
+    hidden = hide_sizes()
     at = LOSSES.index(0.2)
     percents = [100.0 * loss for loss in LOSSES]
     sets = np.arange(1, N_SETS + 1)
@@ -185,7 +186,7 @@ def ranks_hide() -> ComputedStep:
             title="Error of A, with B at 100 %",
             x=sets,
             lines=[
-                StripLine("A", 100 * found.errors, BLUE, dots=True),
+                StripLine("A", 100 * hidden.errors, BLUE, dots=True),
                 StripLine("B", np.full(N_SETS, 100.0), ORANGE, dash=True),
             ],
             x_label="set",
@@ -197,7 +198,7 @@ def ranks_hide() -> ComputedStep:
             title="Mean error of A, with B at 100 %",
             x=np.array(percents),
             lines=[
-                StripLine("A", 100 * found.mean, BLUE),
+                StripLine("A", 100 * hidden.mean, BLUE),
                 StripLine("B", np.full(len(percents), 100.0), ORANGE, dash=True),
             ],
             x_label="what A loses on the last set (%)",
@@ -205,9 +206,9 @@ def ranks_hide() -> ComputedStep:
             frame_x=np.array(percents),
         ),
     ]
-    mean = 100.0 * (float(found.mean[at]) - 1.0)
-    even = next(loss for loss, value in zip(LOSSES, found.mean, strict=True) if value >= 1.0)
-    rank = f"{short(found.ranks[at, 0])} against {short(found.ranks[at, 1])}"
+    mean = 100.0 * (float(hidden.mean[at]) - 1.0)
+    even = next(loss for loss, value in zip(LOSSES, hidden.mean, strict=True) if value >= 1.0)
+    rank = f"{short(hidden.ranks[at, 0])} against {short(hidden.ranks[at, 1])}"
     notes = (
         f"From a loss of {_percent(even)} on, the method with the better mean rank is the worse "
         "one on average. Ranks have a use all the same: a mean of errors in different units says "
@@ -223,7 +224,7 @@ def ranks_hide() -> ComputedStep:
         "the numbers behind a rank, too."
     )
     alt = "Errors of A on six sets beside those of B, and their means by what A loses on the last."
-    by_rank, by_mean = found.ranks[at, 1] - found.ranks[at, 0], 1.0 - found.mean[at]
+    by_rank, by_mean = hidden.ranks[at, 1] - hidden.ranks[at, 0], 1.0 - hidden.mean[at]
     right = Largest(both_of(float(by_rank), float(by_mean)))
     sheet = _sheet(strips, alt, "A's loss on the last set (%)", percents, at)
     return ComputedStep(text, right, answer, sheet, notes)
@@ -231,55 +232,55 @@ def ranks_hide() -> ComputedStep:
 
 def who_differs() -> ComputedStep:
     """What a critical difference allows for."""
-    found = rank_equals()
+    spread = rank_equals()
     at = SET_COUNTS.index(N_SETS)
     x = np.array(SET_COUNTS)
     strip = Strip(
         title="Best and worst mean rank of ten equal methods, apart by",
         x=x,
         lines=[
-            StripLine("half of the boards", found.median, BLUE),
-            StripLine("95 % of the boards", found.most, ORANGE),
-            StripLine("Nemenyi's critical difference", found.critical, "text", dash=True),
+            StripLine("half of the boards", spread.median, BLUE),
+            StripLine("95 % of the boards", spread.most, ORANGE),
+            StripLine("Nemenyi's critical difference", spread.critical, "text", dash=True),
         ],
         x_label="sets",
         y_label="ranks",
         y_limits=(0.0, 10.0),
     )
-    gap = float(np.max(np.abs(found.most - found.critical)[at:]))
+    gap = float(np.max(np.abs(spread.most - spread.critical)[at:]))
     notes = (
         f"On each set of {N_BOARDS:,} boards the order is drawn by lot. {_MADE_UP} Nemenyi's "
         f"critical difference follows from the studentized range; from {N_SETS} sets on it lies "
         f"within {short(gap, 2)} ranks of what the lots give. With {SET_COUNTS[-1]} sets it is "
-        f"{short(found.critical[-1])}.",
+        f"{short(spread.critical[-1])}.",
     )
     text = (
         f"{number_word(N_METHODS).capitalize()} equally good methods are ranked on {N_SETS} "
         "sets. Only luck decides each rank."
     )
     answer = (
-        f"About {short(found.median[at], 2)} ranks. One board in 20 has them more than "
-        f"{short(found.most[at], 2)} apart, and that is what Nemenyi's critical difference, "
-        f"{short(found.critical[at], 2)}, allows for. Methods that a bar joins are not equal: "
+        f"About {short(spread.median[at], 2)} ranks. One board in 20 has them more than "
+        f"{short(spread.most[at], 2)} apart, and that is what Nemenyi's critical difference, "
+        f"{short(spread.critical[at], 2)}, allows for. Methods that a bar joins are not equal: "
         "six sets cannot tell."
     )
     alt = f"Distance of the best and the worst mean rank for {x[0]} to {x[-1]} sets."
-    right = Between(float(found.median[at]), (1.0, 3.0))
+    right = Between(float(spread.median[at]), (1.0, 3.0))
     return ComputedStep(text, right, answer, _sheet([strip], alt, "sets", SET_COUNTS, at), notes)
 
 
 def many_numbers() -> ComputedStep:
     """Of many comparisons one is significant by chance."""
-    found = compare_many()
+    boards = compare_many()
     at = COUNTS.index(20)
     x = np.array(COUNTS)
     strip = Strip(
         title="At least one difference by chance",
         x=x,
         lines=[
-            StripLine("two standard errors", 100 * found.two_errors, ORANGE),
-            StripLine("Student's t at 5 % each", 100 * found.student, BLUE),
-            StripLine("5 % for all together (Holm)", 100 * found.holm, GREEN),
+            StripLine("two standard errors", 100 * boards.two_errors, ORANGE),
+            StripLine("Student's t at 5 % each", 100 * boards.student, BLUE),
+            StripLine("5 % for all together (Holm)", 100 * boards.holm, GREEN),
         ],
         x_label="comparisons",
         y_label="%",
@@ -300,41 +301,41 @@ def many_numbers() -> ComputedStep:
         "5 % of cases."
     )
     answer = (
-        f"{_percent(found.student[at])} of {N_REPEATS:,} boards. With two standard errors it is "
-        f"{_percent(found.two_errors[at])}; if all share the 5 % (Holm), "
-        f"{_percent(found.holm[at])}. Expect a surprising number. Look for several that point the "
+        f"{_percent(boards.student[at])} of {N_REPEATS:,} boards. With two standard errors it is "
+        f"{_percent(boards.two_errors[at])}; if all share the 5 % (Holm), "
+        f"{_percent(boards.holm[at])}. Expect a surprising number. Look for several that point the "
         "same way."
     )
     alt = f"Chance of at least one false difference for 1 to {COUNTS[-1]} comparisons."
-    right = Between(float(found.student[at]), (0.2, 0.5))
+    right = Between(float(boards.student[at]), (0.2, 0.5))
     sheet = _sheet([strip], alt, "comparisons", COUNTS, at)
     return ComputedStep(text, right, answer, sheet, notes)
 
 
 def better_than() -> ComputedStep:
     """A leak and an untuned rival both look like progress."""
-    found = tune_neighbours()
+    tuned = tune_neighbours()
     at = TEST_ROWS.index(30)
     x = np.array(TEST_ROWS)
     strip = Strip(
         title="RMSE of nearest neighbours",
         x=x,
         lines=[
-            StripLine("k chosen on the test rows, as stated", found.leaked, ORANGE),
-            StripLine("the same k on new rows", found.true, ORANGE, dash=True),
-            StripLine("k chosen on other rows", found.honest, BLUE),
-            StripLine(f"the rival's k = {DEFAULT_K}", found.default, GREY),
+            StripLine("k chosen on the test rows, as stated", tuned.leaked, ORANGE),
+            StripLine("the same k on new rows", tuned.true, ORANGE, dash=True),
+            StripLine("k chosen on other rows", tuned.honest, BLUE),
+            StripLine(f"the rival's k = {DEFAULT_K}", tuned.default, GREY),
         ],
         x_label="rows of the test",
         y_label="units of y",
     )
-    leak = float(1.0 - found.leaked[at] / found.true[at])
-    rival = float(1.0 - found.honest[at] / found.default[at])
+    leak = float(1.0 - tuned.leaked[at] / tuned.true[at])
+    rival = float(1.0 - tuned.honest[at] / tuned.default[at])
     notes = (
         f"Nearest neighbours on {N_TABLES} made-up tables of 150 rows, with k from 1 to "
         f"{NEIGHBOURS} and noise with a std of 0.5. The new rows are 500 that chose nothing.",
         f"With {TEST_ROWS[-1]} test rows "
-        f"{_percent(float(1.0 - found.leaked[-1] / found.true[-1]))} is luck. The scoreboard "
+        f"{_percent(float(1.0 - tuned.leaked[-1] / tuned.true[-1]))} is luck. The scoreboard "
         "therefore asks for a reason where ours is better than the paper, as it does where ours is "
         "worse.",
     )
@@ -343,8 +344,8 @@ def better_than() -> ComputedStep:
         f"and a rival that keeps k = {DEFAULT_K}."
     )
     answer = (
-        f"Test rows that choose k flatter it by {_percent(leak)}: {short(found.leaked[at])} "
-        f"stated, {short(found.true[at])} on new rows. An honest k beats k = {DEFAULT_K} by "
+        f"Test rows that choose k flatter it by {_percent(leak)}: {short(tuned.leaked[at])} "
+        f"stated, {short(tuned.true[at])} on new rows. An honest k beats k = {DEFAULT_K} by "
         f"{_percent(rival)}. Ask who tuned what, on which rows."
     )
     alt = f"RMSE of one method, tuned in three ways, for {x[0]} to {x[-1]} test rows."
@@ -381,14 +382,14 @@ def what_it_takes() -> ComputedStep:
     )
     best, quickest = shown.best, shown.quickest
     if best.method == quickest.method:
-        said = f"nothing as good is quicker than {best.method.label}"
+        quicker = f"nothing as good is quicker than {best.method.label}"
     else:
-        said = (
+        quicker = (
             f"{best.method.label} is best in {seconds_text(best.seconds)}, and "
             f"{quickest.method.label} as good in {seconds_text(quickest.seconds)}"
         )
     answer = (
-        f"On {shown.set}, the median set, {said}. Over {counted(len(sets), 'set')}, it is "
+        f"On {shown.set}, the median set, {quicker}. Over {counted(len(sets), 'set')}, it is "
         f"{short(times.min(), 2)} to {short(times.max(), 2)} times."
     )
     right = Between(float(times[start]), (1.2, 5.0))

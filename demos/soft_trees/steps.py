@@ -236,7 +236,7 @@ def several_trees() -> ComputedStep:
     runs = over_seeds(WAVELET)
     steps = over_seeds(WAVELET, data="step")
     run = runs[0]
-    one, many = zip(*(score_all(each) for each in runs), strict=True)
+    single, many = zip(*(score_all(each) for each in runs), strict=True)
     step_one, step_many = zip(*(score_all(each) for each in steps), strict=True)
     alone = numbers(over_seeds(WAVELET, methods=("vsgbm",), trees=1))
     deeper = run_soft_trees(replace(run.settings, methods=("vst",), depth=4))
@@ -251,10 +251,10 @@ def several_trees() -> ComputedStep:
         frame_values=list(range(1, len(staged) + 1)),
         frames_per_second=1.5,
     )
-    paper = {row.method: row for row in rmse_beside_paper(run, (one[0], many[0]))}
+    paper = {row.method: row for row in rmse_beside_paper(run, (single[0], many[0]))}
     notes = (
         f"Numbers are means of {len(SEEDS)} seeds. With depth 4 one tree has "
-        f"{score_all(deeper)[0].rmse:.2f} instead of {one[0].rmse:.2f}. On a step, one tree has "
+        f"{score_all(deeper)[0].rmse:.2f} instead of {single[0].rmse:.2f}. On a step, one tree has "
         f"{mean_of(step_one, 'rmse'):.2f} and several have {mean_of(step_many, 'rmse'):.2f}, with "
         f"an NLL of new rows of {mean_of(step_one, 'nll'):.2f} and "
         f"{mean_of(step_many, 'nll'):.2f} nats. In units of y, the RMSEs of the picture are "
@@ -265,10 +265,10 @@ def several_trees() -> ComputedStep:
         "A wavelet is flat at first, then fast up and down. A VSGBM is a boosted sum of "
         f"{len(staged)} soft trees. Play the sum."
     )
-    right = Between(-mean_of(many, "rmse") / mean_of(one, "rmse"), (-0.8, -0.5))
+    right = Between(-mean_of(many, "rmse") / mean_of(single, "rmse"), (-0.8, -0.5))
     answer = (
-        f"One tree: {mean_of(one, 'rmse'):.2f}; {len(staged)} trees: {mean_of(many, 'rmse'):.2f} "
-        f"stds of y. A VSGBM of one tree has {mean_of(alone, 'rmse'):.2f} already: it has one "
+        f"One tree: {mean_of(single, 'rmse'):.2f}; {len(staged)} trees: {mean_of(many, 'rmse'):.2f}"
+        f" stds of y. A VSGBM of one tree has {mean_of(alone, 'rmse'):.2f} already: it has one "
         "noise for all rows, so no leaf can take the swings for noise."
     )
     return ComputedStep(text, right, answer, sheet, notes)
@@ -278,7 +278,7 @@ def beside_others() -> ComputedStep:
     """Which of four methods spread outside the rows?"""
     run = run_soft_trees(OTHERS)
     scores = score_all(run)
-    found = {score.method: score for score in scores}
+    of = {score.method: score for score in scores}
     fewest = min(len(view.functions) for view in run.views)
     strips = [
         functions_strip(
@@ -295,23 +295,23 @@ def beside_others() -> ComputedStep:
     )
     claims = check_claims(run, scores)
     kept = sum(claim.verdict == "holds" for claim in claims)
-    fans = enumerated([f"{found[key].label} {found[key].fan_out:.1f}" for key in OTHERS.methods])
+    fans = enumerated([f"{of[key].label} {of[key].fan_out:.1f}" for key in OTHERS.methods])
     covers = enumerated(
-        [f"{found[key].label} {100 * found[key].coverage:.0f} %" for key in OTHERS.methods]
+        [f"{of[key].label} {100 * of[key].coverage:.0f} %" for key in OTHERS.methods]
     )
     best = min(scores, key=lambda score: score.nll)
     notes = (
         f"SGLB has {run.settings.members} models. Where there are rows, the 90 % intervals hold "
         f"these shares of new rows: {covers}. {best.label} has the best NLL there, "
-        f"{best.nll:.2f} nats; VST has {found['vst'].nll:.2f}, VSGBM {found['vsgbm'].nll:.2f} and "
-        f"SGLB {found['sglb'].nll:.2f}. Of the paper's {len(claims)} statements about this "
+        f"{best.nll:.2f} nats; VST has {of['vst'].nll:.2f}, VSGBM {of['vsgbm'].nll:.2f} and "
+        f"SGLB {of['sglb'].nll:.2f}. Of the paper's {len(claims)} statements about this "
         f"picture, {kept} hold here.",
     )
     text = (
         "Four methods give functions for the same rows. All charts have the same axes. Play the "
         "functions."
     )
-    right = Largest(tuple(-found[key].fan_out for key in OTHERS.methods))
+    right = Largest(tuple(-of[key].fan_out for key in OTHERS.methods))
     answer = (
         f"Spread outside over inside: {fans}. A hard tree repeats its last value, a soft leaf is "
         "a line that goes on, a Gaussian process returns to its prior. These rows cannot tell "

@@ -46,8 +46,7 @@ class Builder:
 
     def load(self) -> Callable[..., Any]:
         """The class. This imports its module."""
-        found: Callable[..., Any] = getattr(importlib.import_module(self.module), self.name)
-        return found
+        return getattr(importlib.import_module(self.module), self.name)
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All arguments of the class: fixed ones first, what is given, what is limited by it.
@@ -58,11 +57,11 @@ class Builder:
         >>> half.arguments({"n_trees": 12, "n_members": 10})
         {'n_trees': 12, 'n_members': 6}
         """
-        found = {**self.fixed, **given}
+        arguments = {**self.fixed, **given}
         for name, (by, share) in self.at_most.items():
-            if name in found and by in found:
-                found[name] = max(2, min(found[name], found[by] // share))
-        return found
+            if name in arguments and by in arguments:
+                arguments[name] = max(2, min(arguments[name], arguments[by] // share))
+        return arguments
 
     def make(self, **given: Any) -> Any:
         """The estimator with these arguments besides the fixed ones."""
@@ -294,9 +293,9 @@ def find_methods(task: str | None = None, *, yields: tuple[str, ...] = ()) -> tu
     """
     if task is not None:
         check_choice("task", task, ("regression", "classification", "novelty", "ensemble"))
-    found = []
+    methods = []
     for method in _METHODS.values():
         fits = task is None or task in method.builders
         if fits and set(yields) <= set(method.yields_for(task or "")) and not method.forms:
-            found.append(method)
-    return tuple(found)
+            methods.append(method)
+    return tuple(methods)

@@ -135,9 +135,9 @@ def _on_arcs(t: Floats, y: NDArray[np.int64]) -> Floats:
 
 def _distance_to_arcs(points: Floats) -> Floats:
     """Distance (n,) from points of the plane to the nearer half circle."""
-    found = []
+    distances = []
     for centre, sign in zip(_CENTRES, (1.0, -1.0), strict=True):
         x, y = sign * (points - centre).T
         to_ends = np.hypot(np.abs(x) - 1.0, y)
-        found.append(np.where(y >= 0.0, np.abs(np.hypot(x, y) - 1.0), to_ends))
-    return np.minimum(*found)
+        distances.append(np.where(y >= 0.0, np.abs(np.hypot(x, y) - 1.0), to_ends))
+    return np.minimum(*distances)

@@ -64,7 +64,7 @@ def test_nano_is_short_and_tells_noise_from_what_is_not_known(capsys):
     with open(nano.__file__, encoding="utf-8") as file:
         assert sum(1 for _ in file) <= 300
     nano.main()
-    told = capsys.readouterr().out
-    assert "two clocks" in told
-    data = [float(line.split()[2]) for line in told.splitlines()[1:4]]
+    output = capsys.readouterr().out
+    assert "two clocks" in output
+    data = [float(line.split()[2]) for line in output.splitlines()[1:4]]
     assert data == sorted(data)  # as the truth's noise is

@@ -108,8 +108,8 @@ def test_the_chosen_family_is_best_on_validation_rows_and_not_on_others():
     )
     nll = dict(zip(held_out.families, held_out.nll, strict=True))
     assert nll["kde"] > nll["normal"] > nll[held_out.best]
-    told = f"an NLL of {nll['kde']:.2f} nats, the normal {nll['normal']:.2f}"
-    assert told in shown("Skewed neighbours").answer
+    sentence = f"an NLL of {nll['kde']:.2f} nats, the normal {nll['normal']:.2f}"
+    assert sentence in shown("Skewed neighbours").answer
     strip = shown("Skewed neighbours").sheet.strips[0]
     assert [line.name for line in strip.lines][-1] == "kernel density"
     bars = np.asarray(strip.lines[0].y)

@@ -36,58 +36,58 @@ def near(share, truth, n):
 
 
 def test_equal_pairs_are_flagged_as_often_as_students_t_says():
-    found = flag_equals()
+    flagged = flag_equals()
     for at, n in enumerate(SPLITS):
-        assert near(found.two_errors[at], share_by_chance(n), N_PAIRS)
-        assert near(found.student[at], 0.05, N_PAIRS)
+        assert near(flagged.two_errors[at], share_by_chance(n), N_PAIRS)
+        assert near(flagged.student[at], 0.05, N_PAIRS)
 
 
 def test_pairs_do_not_care_how_much_splits_differ_and_means_do():
-    found = see_difference()
+    seen = see_difference()
     # Adding a spread to both changes the differences by rounding only.
-    assert np.ptp(found.paired) < 0.001
-    assert found.unpaired[0] > found.paired[0] > 0.9
-    assert found.unpaired[-1] < 0.05
-    gaps = found.worse - found.better
+    assert np.ptp(seen.paired) < 0.001
+    assert seen.unpaired[0] > seen.paired[0] > 0.9
+    assert seen.unpaired[-1] < 0.05
+    gaps = seen.worse - seen.better
     assert np.allclose(gaps, gaps[0], atol=ZERO)
-    assert found.better.shape == (len(SPREADS), THREE)
+    assert seen.better.shape == (len(SPREADS), THREE)
 
 
 def test_the_better_rank_can_have_the_larger_mean():
-    found = hide_sizes()
-    assert (found.ranks[:, 0] < found.ranks[:, 1]).all()
-    assert np.ptp(found.ranks[1:, 0]) == 0.0
-    assert found.mean[0] < 1.0 < found.mean[-1]
-    assert found.mean[-1] == pytest.approx(1.0 + (LOSSES[-1] - 5 * 0.01) / N_SETS, rel=SAME_SUM)
+    hidden = hide_sizes()
+    assert (hidden.ranks[:, 0] < hidden.ranks[:, 1]).all()
+    assert np.ptp(hidden.ranks[1:, 0]) == 0.0
+    assert hidden.mean[0] < 1.0 < hidden.mean[-1]
+    assert hidden.mean[-1] == pytest.approx(1.0 + (LOSSES[-1] - 5 * 0.01) / N_SETS, rel=SAME_SUM)
 
 
 def test_nemenyi_allows_for_what_lots_give():
     """The studentized range is exact for many sets; for six it is a little too wide."""
-    found = rank_equals()
+    spread = rank_equals()
     at = SET_COUNTS.index(N_SETS)
     # A quantile of 2,000 boards has an error of some hundredths of a rank, and ranks are coarse.
-    assert np.abs(found.most - found.critical)[at:].max() < 0.3
-    assert found.critical[-1] == pytest.approx(found.most[-1], rel=0.05)
-    assert (found.median < found.most).all()
+    assert np.abs(spread.most - spread.critical)[at:].max() < 0.3
+    assert spread.critical[-1] == pytest.approx(spread.most[-1], rel=0.05)
+    assert (spread.median < spread.most).all()
 
 
 def test_one_of_many_differs_by_chance_as_often_as_powers_say():
-    found = compare_many()
+    boards = compare_many()
     for m in (1, 20, 100):
         at = COUNTS.index(m)
-        assert near(found.student[at], 1.0 - 0.95**m, N_REPEATS)
-        assert near(found.holm[at], 1.0 - (1.0 - 0.05 / m) ** m, N_REPEATS)
+        assert near(boards.student[at], 1.0 - 0.95**m, N_REPEATS)
+        assert near(boards.holm[at], 1.0 - (1.0 - 0.05 / m) ** m, N_REPEATS)
         chance = share_by_chance(THREE)
-        assert near(found.two_errors[at], 1.0 - (1.0 - chance) ** m, N_REPEATS)
+        assert near(boards.two_errors[at], 1.0 - (1.0 - chance) ** m, N_REPEATS)
 
 
 def test_test_rows_that_choose_flatter_and_a_default_is_beaten():
-    found = tune_neighbours()
-    assert found.leaked[0] < 0.5 < found.true[0]  # below the noise, which nothing can beat
-    assert (found.leaked < found.true).all()
-    assert found.true[0] - found.leaked[0] > found.true[-1] - found.leaked[-1]
-    assert (found.honest < found.default).all()
-    assert found.leaked.shape == (len(TEST_ROWS),)
+    tuned = tune_neighbours()
+    assert tuned.leaked[0] < 0.5 < tuned.true[0]  # below the noise, which nothing can beat
+    assert (tuned.leaked < tuned.true).all()
+    assert tuned.true[0] - tuned.leaked[0] > tuned.true[-1] - tuned.leaked[-1]
+    assert (tuned.honest < tuned.default).all()
+    assert tuned.leaked.shape == (len(TEST_ROWS),)
 
 
 def test_the_quickest_that_is_as_good_is_no_slower_than_the_best():

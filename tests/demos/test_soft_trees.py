@@ -38,8 +38,8 @@ def scores_of(settings):
 
 def over_seeds(settings, name, **knobs):
     """One number of the first method, for every seed."""
-    found = [scores_of(replace(settings, seed=seed, **knobs))[0] for seed in SEEDS]
-    return np.array([getattr(score, name) for score in found])
+    scores = [scores_of(replace(settings, seed=seed, **knobs))[0] for seed in SEEDS]
+    return np.array([getattr(score, name) for score in scores])
 
 
 def line_of(strip, name):
@@ -116,32 +116,33 @@ def test_mean_field_has_no_correlations_and_the_others_have():
 def test_several_trees_fit_the_wavelet_better_and_only_in_part_because_they_are_several():
     title = "One tree or several"
     settings = PRESETS[title]
-    one, many, alone = (
+    single, many, alone = (
         over_seeds(settings, "rmse", methods=(method,), trees=trees)
         for method, trees in (("vst", 5), ("vsgbm", 5), ("vsgbm", 1))
     )
-    assert many.mean() < 0.75 * one.mean()
-    assert 1.2 * many.mean() < alone.mean() < 0.9 * one.mean()
+    assert many.mean() < 0.75 * single.mean()
+    assert 1.2 * many.mean() < alone.mean() < 0.9 * single.mean()
     deeper = scores_of(replace(settings, methods=("vst",), depth=4))[0].rmse
-    assert 0.8 * one[0] < deeper
+    assert 0.8 * single[0] < deeper
     step = [
         over_seeds(settings, "nll", methods=(key,), data="step").mean() for key in settings.methods
     ]
     assert step[0] < step[1]
-    assert f"One tree: {one.mean():.2f}" in shown(title).answer
+    assert f"One tree: {single.mean():.2f}" in shown(title).answer
     assert frames_of(shown(title).sheet) == settings.trees
 
 
 def test_sglb_alone_does_not_fan_out():
     settings = PRESETS["Beside others"]
-    found = {score.method: score for score in scores_of(settings)}
-    assert found["sglb"].fan_out < 1 < 4 < min(found[k].fan_out for k in ("vst", "vsgbm", "gp"))
-    assert min(found.values(), key=lambda score: score.nll).method == "gp"
-    assert found["sglb"].coverage_high < 0.9
+    by_method = {score.method: score for score in scores_of(settings)}
+    fans = {key: score.fan_out for key, score in by_method.items()}
+    assert fans["sglb"] < 1 < 4 < min(fans["vst"], fans["vsgbm"], fans["gp"])
+    assert min(by_method.values(), key=lambda score: score.nll).method == "gp"
+    assert by_method["sglb"].coverage_high < 0.9
     claims = check_claims(run_of(settings), scores_of(settings))
     assert {claim.verdict for claim in claims} == {"holds"}
-    told = f"{len(claims)} statements about this picture, {len(claims)} hold here."
-    assert told in shown("Beside others").more[-1]
+    sentence = f"{len(claims)} statements about this picture, {len(claims)} hold here."
+    assert sentence in shown("Beside others").more[-1]
 
 
 def test_half_the_steps_would_have_done_for_the_mean():

@@ -119,12 +119,12 @@ def answers(model, rows=X):
     return {name: np.asarray(getattr(model, name)(rows)) for name in asked(model)}
 
 
-def assert_same(found, expected, key=""):
+def assert_same(actual, expected, key=""):
     for name, numbers in expected.items():
         if key == "gp":  # a climb over rows that lie in another order of memory
-            np.testing.assert_allclose(found[name], numbers, rtol=1e-6)
+            np.testing.assert_allclose(actual[name], numbers, rtol=1e-6)
         else:
-            np.testing.assert_array_equal(found[name], numbers)
+            np.testing.assert_array_equal(actual[name], numbers)
 
 
 def refused(text="."):
@@ -245,7 +245,7 @@ def test_the_unit_of_the_target_is_only_a_unit(key):
     # calibration has a unit.
     np.testing.assert_allclose(moved.predict(X), 1024.0 * model.predict(X), rtol=1e-3)
     if hasattr(model, "predict_distribution"):
-        law, other = (one.predict_distribution(X) for one in (model, moved))
+        law, other = (each.predict_distribution(X) for each in (model, moved))
         np.testing.assert_allclose(other.scale, 1024.0 * law.scale, rtol=2e-2)
 
 

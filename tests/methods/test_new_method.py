@@ -98,7 +98,7 @@ IN_ONE_PROCESS = """
 import contextlib, io, json, sys, traceback
 import made_up
 
-told = {}
+printed = {}
 for name, code in json.loads(sys.stdin.read()).items():
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
@@ -106,8 +106,8 @@ for name, code in json.loads(sys.stdin.read()).items():
             exec(code, {"__name__": "__main__", "sys": sys})
         except BaseException:
             traceback.print_exc()
-    told[name] = out.getvalue()
-print(json.dumps(told))
+    printed[name] = out.getvalue()
+print(json.dumps(printed))
 """
 
 
@@ -117,7 +117,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(folder):
+def printed(folder):
     """What each of the three printed."""
     (folder / "made_up.py").write_text(MADE_UP)
     x = np.linspace(0.0, 1.0, 60)
@@ -136,19 +136,19 @@ def told(folder):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def test_it_is_on_the_heteroscedastic_page(told):
-    assert told["page"].strip().endswith("found"), told["page"][-2000:]
+def test_it_is_on_the_heteroscedastic_page(printed):
+    assert printed["page"].strip().endswith("found"), printed["page"][-2000:]
 
 
-def test_it_is_in_exported_code(told):
-    assert "Straight line: CRPS" in told["code"], told["code"][-2000:]
-    assert "GNLL: CRPS" in told["code"]
-    assert told["code"].strip().endswith("found"), told["code"][-2000:]
+def test_it_is_in_exported_code(printed):
+    assert "Straight line: CRPS" in printed["code"], printed["code"][-2000:]
+    assert "GNLL: CRPS" in printed["code"]
+    assert printed["code"].strip().endswith("found"), printed["code"][-2000:]
 
 
-def test_it_is_a_method_of_the_command_line(told, folder):
-    assert told["command"].strip().endswith("found"), told["command"][-2000:]
-    found = pd.read_csv(folder / "out.csv")
-    np.testing.assert_allclose(found.prediction, 2.0 * np.linspace(0.0, 1.0, 60), atol=0.1)
-    np.testing.assert_allclose(found.total_uncertainty, found.data_uncertainty)
+def test_it_is_a_method_of_the_command_line(printed, folder):
+    assert printed["command"].strip().endswith("found"), printed["command"][-2000:]
+    scores = pd.read_csv(folder / "out.csv")
+    np.testing.assert_allclose(scores.prediction, 2.0 * np.linspace(0.0, 1.0, 60), atol=0.1)
+    np.testing.assert_allclose(scores.total_uncertainty, scores.data_uncertainty)
     assert "straight_line" not in METHODS

@@ -39,21 +39,21 @@ def takes_arguments(key, task):
 @pytest.mark.parametrize(("key", "task"), BUILDERS)
 def test_a_class_takes_what_its_record_says(key, task):
     method, builder = METHODS[key], METHODS[key].builder(task)
-    found = takes_arguments(key, task)
-    assert set(builder.fixed) | set(builder.at_most) <= set(found)
-    assert {name for name in SHARED if name in found} == set(builder.takes)
+    arguments = takes_arguments(key, task)
+    assert set(builder.fixed) | set(builder.at_most) <= set(arguments)
+    assert {name for name in SHARED if name in arguments} == set(builder.takes)
     if task != "ensemble" and key != "catboost":
-        assert {knob.key for knob in method.knobs} <= set(found)
+        assert {knob.key for knob in method.knobs} <= set(arguments)
         assert not {knob.key for knob in method.knobs} & set(builder.fixed)
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_a_knob_starts_at_the_default_of_the_class(key):
     method = METHODS[key]
-    found = takes_arguments(key, method.tasks[0])
+    arguments = takes_arguments(key, method.tasks[0])
     for knob in method.knobs:
         assert not problem_with(knob, knob.default), knob.key
-        default = found[knob.key].default
+        default = arguments[knob.key].default
         # None: the ensemble takes the rate and the subsample that suit its method.
         assert default == knob.default or default is None, knob.key
 
@@ -180,8 +180,8 @@ def test_a_method_is_declared_once(changes):
 def test_finding_methods():
     assert {each.key for each in find_methods("classification")} >= {"sglb", "vrf", "macau_linear"}
     assert "macau" not in {each.key for each in find_methods()}
-    found = find_methods("regression", yields=("knowledge", "functions"))
-    assert [each.key for each in found] == ["vst", "vsgbm", "xbart", "gp"]
+    methods = find_methods("regression", yields=("knowledge", "functions"))
+    assert [each.key for each in methods] == ["vst", "vsgbm", "xbart", "gp"]
     with pytest.raises(InvalidParameter):
         find_methods("clustering")
     assert set(TASKS) == {task for each in METHODS.values() for task in each.tasks}

@@ -62,14 +62,14 @@ def test_posterior_is_the_share_of_class_one_among_rows_nearby(key):
     probability = posterior(data.X[:, :2], noise)
     bins = np.minimum((probability * 10).astype(int), 9)
     used = 0
-    for one in range(10):
-        rows = bins == one
+    for at in range(10):
+        rows = bins == at
         if rows.sum() < 200:
             continue
         used += 1
         error = np.sqrt((probability[rows] * (1 - probability[rows])).sum()) / rows.sum()
         # The largest of up to ten deviations is looked at: five standard errors.
-        assert abs(data.y[rows].mean() - probability[rows].mean()) < 5 * error, (key, one)
+        assert abs(data.y[rows].mean() - probability[rows].mean()) < 5 * error, (key, at)
     assert used >= 8  # all kinds of places were looked at
 
 

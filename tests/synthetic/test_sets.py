@@ -40,9 +40,9 @@ def test_heart_has_the_papers_cells():
     np.testing.assert_array_equal(heart.cell_counts, 7 * heart.in_support)
     expected = np.where(multiples > 0, 0.02 * multiples, np.nan)
     np.testing.assert_array_equal(heart.variance, expected)
-    found = np.zeros((9, 9), dtype=int)
-    np.add.at(found, tuple(heart.X.astype(int).T), 1)
-    np.testing.assert_array_equal(found, heart.cell_counts)
+    counts = np.zeros((9, 9), dtype=int)
+    np.add.at(counts, tuple(heart.X.astype(int).T), 1)
+    np.testing.assert_array_equal(counts, heart.cell_counts)
 
 
 def test_heart_is_64000_rows_of_codes_by_default():
@@ -131,8 +131,8 @@ def test_the_wave_says_how_many_rows_its_rare_stretch_has_wherever_it_lies(width
         end = min(begin + width, 6.0)
         x = wave.X[:, 0]
         n_rows = int(((x > begin + 1e-9) & (x < end - 1e-9)).sum())
-        told = describe_rare(begin, width)
-        assert told.startswith(f"Between {begin:g} and {end:g} there are {n_rows} rows, one at")
+        sentence = describe_rare(begin, width)
+        assert sentence.startswith(f"Between {begin:g} and {end:g} there are {n_rows} rows, one at")
 
 
 def test_rare_rows_of_the_wave_can_lie_elsewhere_and_the_usual_place_is_as_before():

@@ -40,8 +40,8 @@ def by_adaptive_quadrature(point, label, noise):
 def test_density_is_the_integral_over_the_arm(noise):
     rows = make_spiral(1, noise, random_state=1).X[:, :2]
     points = np.vstack([rows, [[0.1, -0.05], [100.0, 50.0], [330.0, 0.0], [-400.0, 380.0]]])
-    found = spiral_density(points, noise)
-    for point, density in zip(points, found, strict=True):
+    densities = spiral_density(points, noise)
+    for point, density in zip(points, densities, strict=True):
         for label in range(3):
             # 1e-4 is what `_PANEL_STDS` promises; smaller densities are beyond adaptive steps.
             expected = by_adaptive_quadrature(point, label, noise)

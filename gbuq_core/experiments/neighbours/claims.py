@@ -112,11 +112,11 @@ def _claim_of_noise(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
     data, scale = fit.data, view.grid_scale
     if data.true_std is None or data.in_support is None or scale is None:
         return []
-    true, found = data.true_std[data.in_support], scale[data.in_support]
-    agreement = rank_correlation(found, true)
+    true, scale_inside = data.true_std[data.in_support], scale[data.in_support]
+    agreement = rank_correlation(scale_inside, true)
     if math.isnan(agreement):
         return []
-    error, flat = rmse(true, found), float(true.std())
+    error, flat = rmse(true, scale_inside), float(true.std())
     return [
         judged(
             "The k nearest training rows quantify the range of outcomes, so that IBUG suits data "
@@ -264,8 +264,8 @@ def _claims_of_baselines(
     y, claims = fit.data.y_test, []
     own = BaselineFit("ibug", view.loc, view.scale, None, None, 0.0, 0)
     crps = {"IBUG": crps_gaussian_values(y, view.loc, view.scale)}
-    for key, found in baselines.items():
-        crps[BASELINES[key]] = crps_gaussian_values(y, found.loc, found.scale)
+    for key, baseline in baselines.items():
+        crps[BASELINES[key]] = crps_gaussian_values(y, baseline.loc, baseline.scale)
     for key in ("knn", "knn_cb"):
         if key in baselines:
             gap = gap_between(crps["IBUG"], crps[BASELINES[key]])

@@ -371,11 +371,11 @@ def _packed(run: NeighboursRun, keep: Keep) -> dict[str, bytes]:
         ),
         "trees": (fit, tree_name(fit, settings), partial(tree_table, fit, settings, SHARES)),
     }  # fmt: skip
-    found = {}
+    downloads = {}
     for name, (of, depends, make) in makers.items():
         made = make if opening is None else partial(getattr, opening, name)
-        found[name] = keep(f"neighbours-{name}", [of], depends, partial(_pack, made))
-    return found
+        downloads[name] = keep(f"neighbours-{name}", [of], depends, partial(_pack, made))
+    return downloads
 
 
 def _pack(make: Callable[[], Any]) -> bytes:
@@ -401,7 +401,7 @@ def _behind(run: NeighboursRun, keep: Keep) -> list[Work]:
 def _join(
     run: NeighboursRun, results: Mapping[str, Any], values: SimpleNamespace, keep: Keep
 ) -> NeighboursRun:
-    fitted = {slot.removeprefix("baseline-"): found for slot, found in results.items()}
+    fitted = {slot.removeprefix("baseline-"): fitted for slot, fitted in results.items()}
     if (opening := _opening_of(run.fit)) is not None:
         return run._replace(scores=opening.scores, fitted=fitted)
     scores = keep(

@@ -128,8 +128,8 @@ def look_at(
     path_k = np.arange(2, fit.most_k + 1)
     shares = None
     if fit.data.labels is not None:
-        found = model.neighbor_class_shares(near, fit.data.labels, k)
-        shares = dict(zip(found.classes.tolist(), found.shares[0].tolist(), strict=True))
+        classes = model.neighbor_class_shares(near, fit.data.labels, k)
+        shares = dict(zip(classes.classes.tolist(), classes.shares[0].tolist(), strict=True))
     cut = int(near.affinities[0, k - 1])
     return NeighboursLook(
         title=place.title,

@@ -416,8 +416,7 @@ def behind_range(run: NeighboursRun) -> Mask | None:
         np.bincount(indices[rows].ravel(), minlength=n) / max(int(rows.sum()), 1)
         for rows in (brushed.rows, ~brushed.rows)
     )
-    found: Mask = (inside > 0) & (inside >= _MORE_OFTEN * outside)
-    return found
+    return (inside > 0) & (inside >= _MORE_OFTEN * outside)
 
 
 _OWN_TARGET: Part = {"kind": "dots", "colour": "text", "opacity": 1.0, "size": 9.0}

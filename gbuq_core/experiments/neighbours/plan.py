@@ -136,16 +136,16 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _is_drawn(one: NeighboursSettings) -> bool:
+def _is_drawn(settings: NeighboursSettings) -> bool:
     """Whether the data are drawn: a table has the rows that it has."""
-    return one.info.kind != "table"
+    return settings.info.kind != "table"
 
 
 def _place(default: float, low: float, high: float, data: str, label: str) -> Any:
     """A knob of a place that is looked at."""
     return setting(
         default, label, kind="number", low=low, high=high, step=0.05, group="view", box=True,
-        drawn=True, uses=lambda one: one.data == data,
+        drawn=True, uses=lambda settings: settings.data == data,
     )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def _row(n_rows: int, data: str) -> Any:
     """A knob of a held-out row that is looked at, numbered from 1."""
     return setting(
         1, "Held-out row", low=1, high=n_rows, step=1, group="view", box=True,
-        drawn=True, uses=lambda one: one.data == data,
+        drawn=True, uses=lambda settings: settings.data == data,
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _by(data: str) -> Any:
     """A knob of the column that training rows are drawn by."""
     return setting(
         PREDICTION, "Training rows by", choices=(PREDICTION, *FEATURES[data]), group="view",
-        drawn=True, uses=lambda one: one.data == data,
+        drawn=True, uses=lambda settings: settings.data == data,
     )  # fmt: skip
 
 
@@ -198,11 +198,11 @@ class NeighboursSettings:
     )  # fmt: skip
     leaves: int = setting(
         8, "Leaves per tree", group="method", arg="max_leaf_nodes", limits=(2, 256),
-        choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64), uses=lambda one: one.base.by_leaves,
+        choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64), uses=lambda plan: plan.base.by_leaves,
     )  # fmt: skip
     depth: int = setting(
         4, "Depth", group="method", arg="depth", low=1, high=8, step=1, limits=(1, 10),
-        uses=lambda one: not one.base.by_leaves,
+        uses=lambda plan: not plan.base.by_leaves,
     )  # fmt: skip
     rate: float = setting(
         0.1, of="sglb.learning_rate", group="method", arg="learning_rate",
@@ -311,10 +311,10 @@ def library_missing(key: str) -> str:
     """
     library = LIBRARIES[check_choice("library", key, tuple(LIBRARIES))]
     try:
-        found = importlib.util.find_spec(library.package) is not None
+        installed = importlib.util.find_spec(library.package) is not None
     except (ImportError, ValueError):
-        found = False
-    if found:
+        installed = False
+    if installed:
         return ""
     return (
         f"{library.label} is not installed: choose another library, or install the package "

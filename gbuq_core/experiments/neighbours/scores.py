@@ -190,32 +190,32 @@ def score_neighbours(
     if family != "normal":
         scores.append(_score_family(fit, search, view, family, scores[0]))
     for key in view.settings.compare:
-        found = _baseline(fit, own, baselines, key)
-        if found is not None:
-            scores.append(_score(data, found, BASELINES[key]))
+        baseline = _baseline(fit, own, baselines, key)
+        if baseline is not None:
+            scores.append(_score(data, baseline, BASELINES[key]))
     return tuple(scores)
 
 
 def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
     """A line a score and a column a method, so that it fits a phone; first the headings."""
-    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    lines: list[tuple[str, ...]] = [("Score", *(score.label for score in scores))]
     for title, name in (("RMSE", "rmse"), ("NLL (nats)", "nll"), ("CRPS", "crps")):
-        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    shares = (f"{100 * one.coverage:.1f}\u00a0%" for one in scores)
+        lines.append((title, *(digits(getattr(score, name)) for score in scores)))
+    shares = (f"{100 * score.coverage:.1f}\u00a0%" for score in scores)
     lines.append(("Rows in the 90 % interval", *shares))
-    lines.append(("95 % band of that share", *(_band(one) for one in scores)))
-    lines.append(("Mean width of the interval", *(digits(one.width) for one in scores)))
+    lines.append(("95 % band of that share", *(_band(score) for score in scores)))
+    lines.append(("Mean width of the interval", *(digits(score.width) for score in scores)))
     for title, name in (
         ("Error of the scale, where rows are", "scale_error_inside"),
         ("Error of the scale, elsewhere", "scale_error_outside"),
         ("Mean scale, where rows are", "mean_scale_inside"),
         ("Mean scale, elsewhere", "mean_scale_outside"),
     ):
-        values = tuple(digits(getattr(one, name)) for one in scores)
+        values = tuple(digits(getattr(score, name)) for score in scores)
         if any(value != "\u2013" for value in values):
             lines.append((title, *values))
-    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
+    lines.append(("Seconds", *(digits(score.seconds) for score in scores)))
+    lines.append(("Megabytes", *(megabytes(score.memory_bytes) for score in scores)))
     return lines
 
 
@@ -272,14 +272,14 @@ def _baseline(
     return baselines.get(key)
 
 
-def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursScore:
-    y, loc, scale = data.y_test, found.loc, found.scale
+def _score(data: NeighboursData, fitted: BaselineFit, label: str) -> NeighboursScore:
+    y, loc, scale = data.y_test, fitted.loc, fitted.scale
     share = coverage(y, loc, scale, [LEVEL])
     rows = data.in_support  # where they can lie
     at = (None, None) if rows is None else (rows, ~rows)
-    inside, outside = (_scale_error(data, found.grid_scale, each) for each in at)
+    inside, outside = (_scale_error(data, fitted.grid_scale, each) for each in at)
     return NeighboursScore(
-        key=found.key,
+        key=fitted.key,
         label=label,
         rmse=rmse(y, loc),
         nll=float(data.log_scores(NormalDistribution(loc, scale)).mean()),
@@ -292,8 +292,8 @@ def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursSc
         scale_error_outside=outside[0],
         mean_scale_inside=inside[1],
         mean_scale_outside=outside[1],
-        seconds=found.seconds,
-        memory_bytes=found.memory_bytes,
+        seconds=fitted.seconds,
+        memory_bytes=fitted.memory_bytes,
     )
 
 
@@ -392,7 +392,5 @@ def _crossing(places: Array, mass: Array, level: float) -> Array:
     left = right - 1
     rise = mass[rows, right] - mass[rows, left]
     share = np.where(rise > 0.0, (level - mass[rows, left]) / np.where(rise > 0.0, rise, 1.0), 0.0)
-    found: Array = places[rows, left] + np.clip(share, 0.0, 1.0) * (
-        places[rows, right] - places[rows, left]
-    )
-    return found
+    width = places[rows, right] - places[rows, left]
+    return places[rows, left] + np.clip(share, 0.0, 1.0) * width

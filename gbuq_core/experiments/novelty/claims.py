@@ -109,7 +109,7 @@ def near_cells(support: Mask) -> Mask:
 
 def _claim_of_novelty(maps: NoveltyMaps, ellipse: Array, support: Mask, score: MapScore) -> Claim:
     near = near_cells(support)
-    found, free = (auroc_of(near, support, values) for values in (maps.of("novelty"), ellipse))
+    auroc, free = (auroc_of(near, support, values) for values in (maps.of("novelty"), ellipse))
     far = auroc_of(~support, support, ellipse)
     follows = ""
     if not math.isnan(score.rank_correlation):
@@ -119,11 +119,11 @@ def _claim_of_novelty(maps: NoveltyMaps, ellipse: Array, support: Mask, score: M
         )
     return judged(
         "MACAU's novelty detects rows out of distribution (AUROC 0.93 to 1.00 in table 1).",
-        f"its AUROC for empty cells within {NEAR} cells of the rows is {found:.3f}. One ellipse "
+        f"its AUROC for empty cells within {NEAR} cells of the rows is {auroc:.3f}. One ellipse "
         f"around all rows has {free:.3f} there. Empty cells are {100 * (~support).mean():.0f} % of "
         f"the map. For all of them novelty has {score.auroc:.3f} and the ellipse {far:.3f}, so "
         f"most of that is free.{follows}",
-        found,
+        auroc,
         _DETECTED,
         key="novelty",
         chip="Novelty finds near empty cells",
@@ -153,17 +153,17 @@ def _claims_of_crossings(
     beside = novelty.auroc_crossings
     if math.isnan(beside):
         return []
-    one = auroc_of(crossings(support), support, ellipse)
+    by_ellipse = auroc_of(crossings(support), support, ellipse)
     return [
         judged(
             "Within a leaf it is more reasonable to assume that the data follow an elliptical "
             "distribution (section 3.2).",
             "for empty cells with rows beside them along both features, such as holes and gaps, "
             f"the AUROC of novelty is {beside:.3f}, and that of one ellipse around all rows "
-            f"{one:.3f}. The distance to the nearest rows, which assumes no shape, has "
+            f"{by_ellipse:.3f}. The distance to the nearest rows, which assumes no shape, has "
             f"{scores['distance'].auroc_crossings:.3f}. A leaf that covers a hole treats the "
             "middle of the hole as typical.",
-            beside - one,
+            beside - by_ellipse,
             _LEAVES,
             key="ellipses",
             chip="Leaves beat one ellipse at crossings",
@@ -220,13 +220,13 @@ def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> 
     squeezed = ""
     if linear and fit.data.task == "classification":
         squeezed = ". These are class probabilities: near 0 or 1 all trees agree"
-    found = f"away from the rows its rank correlation with the distance to them is {agreement:.2f}"
+    agrees = f"away from the rows its rank correlation with the distance to them is {agreement:.2f}"
     if linear:
         return [
             judged(
                 "MACAU (linear) exhibits a linear increase in epistemic uncertainty out of "
                 "distribution (section 4.1).",
-                f"{found}{squeezed}.",
+                f"{agrees}{squeezed}.",
                 agreement,
                 _FOLLOWED,
                 key="rise",
@@ -237,7 +237,7 @@ def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> 
         judged(
             "MACAU (basic), lacking extrapolation, struggles to express its epistemic uncertainty "
             "out of distribution (section 4.1).",
-            f"{found}.",
+            f"{agrees}.",
             agreement,
             _LOST,
             key="rise",

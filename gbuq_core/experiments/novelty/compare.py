@@ -173,7 +173,7 @@ def judge_prediction(
     question: str, answer: str, before: NoveltyMaps, after: NoveltyMaps, mask: Mask
 ) -> Judgement:
     """Hold an answer against what the maps did."""
-    by_key = {one.key: one for one in QUESTIONS}
+    by_key = {question.key: question for question in QUESTIONS}
     asked = by_key[check_choice("question", question, tuple(by_key))]
     check_choice("answer", answer, OPTIONS)
     change = compare_maps(before, after, asked.score, mask)
@@ -182,9 +182,9 @@ def judge_prediction(
         raise InvalidParameter("No cell can be judged here. Draw another lasso.")
     outcome = outcome_of(region.change, change.threshold)
     right = outcome == answer
-    said = f"{'Right' if right else 'Wrong'}: you predicted \u201c{answer}\u201d"
+    verdict = f"{'Right' if right else 'Wrong'}: you predicted \u201c{answer}\u201d"
     text = (
-        f"{said}. {change.label} {_TEXTS[outcome]} from {short(region.before)} to "
+        f"{verdict}. {change.label} {_TEXTS[outcome]} from {short(region.before)} to "
         f"{short(region.after)} ({short(region.change, 2, '+')}), as the mean over "
         f"{region.n_cells:,} cells {'under' if asked.inside else 'outside'} the lasso. A change of "
         f"at most {short(change.threshold, 2)} counts as staying: half of the score's standard "

@@ -219,15 +219,15 @@ def _column(key: str) -> str:
 def score_section(fit: NoveltyFit, scores: Sequence[MapScore]) -> Section:
     """A line a score; a column without a number is left out."""
     columns = [
-        ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
-        ("AUROC, all", [digits(one.auroc) for one in scores]),
-        ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
-        ("Seconds", [digits(one.seconds) for one in scores]),
-        ("Megabytes", [megabytes(one.memory_bytes) for one in scores]),
+        ("AUROC, crossings", [digits(score.auroc_crossings) for score in scores]),
+        ("AUROC, all", [digits(score.auroc) for score in scores]),
+        ("Rank correlation", [digits(score.rank_correlation) for score in scores]),
+        ("Seconds", [digits(score.seconds) for score in scores]),
+        ("Megabytes", [megabytes(score.memory_bytes) for score in scores]),
     ]
-    told = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
-    lines = zip([one.label for one in scores], *(texts for _, texts in told), strict=True)
-    table = [("Score", *(name for name, _ in told)), *lines]
+    filled = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
+    lines = zip([score.label for score in scores], *(texts for _, texts in filled), strict=True)
+    table = [("Score", *(name for name, _ in filled)), *lines]
     return Section(heading="Scorecard", table=table, caption=_how_to_read(fit))
 
 
@@ -250,12 +250,12 @@ def place_section(fit: NoveltyFit, look: PlaceLook) -> Section:
     """Every score at a place."""
     rows = [
         (
-            one.label if (unit := unit_of(fit, one.key)) == "score" else f"{one.label} ({unit})",
-            digits(one.value),
-            percent(one.rank_cells / 100, 0),
-            percent(one.rank_rows / 100, 0),
+            each.label if (unit := unit_of(fit, each.key)) == "score" else f"{each.label} ({unit})",
+            digits(each.value),
+            percent(each.rank_cells / 100, 0),
+            percent(each.rank_rows / 100, 0),
         )
-        for one in look.values
+        for each in look.values
     ]
     return Section(
         heading=f"At {look.title}: what makes it new",
@@ -376,8 +376,8 @@ def _check(fit: NoveltyFit) -> tuple[Claim, ...]:
 def _behind(run: NoveltyRun, keep: Keep) -> list[Work]:
     """The statements, which take longer to check than a slider may, and the fit before the edit."""
     plan, edits = run.fit.plan, run.settings.edits
-    found = CLAIMS.find(plan)
-    label, stored = "The paper's statements", None if found is None else found.claims
+    opening = CLAIMS.find(plan)
+    label, stored = "The paper's statements", None if opening is None else opening.claims
     works = [Work(_CLAIMS, (_CLAIMS, plan), partial(_check, run.fit), label, 0.5, stored)]
     if edits:
         before = replace(plan, edits=edits[:-1])
@@ -454,9 +454,11 @@ def _appendix(run: NoveltyRun) -> list[Section]:
     ]
     if run.changed is None:
         return sections
-    told = [describe_change(run.changed.change), *(one.text for one in run.changed.judgements)]
-    heading = "What the last edit changed"
-    return [Section(heading=heading, sheet=run.changed.sheet, caption=" ".join(told)), *sections]
+    changed = run.changed
+    judgements = (each.text for each in changed.judgements)
+    caption = " ".join([describe_change(changed.change), *judgements])
+    edit = Section(heading="What the last edit changed", sheet=changed.sheet, caption=caption)
+    return [edit, *sections]
 
 
 NOVELTY = Single(

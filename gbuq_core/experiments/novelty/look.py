@@ -142,7 +142,7 @@ def _values(
 
     uncertain = model.predict_uncertainty(x)
     ordered = DistanceScore(maps.neighbours, n_jobs=1).fit(fit.rows.X)
-    found = {
+    at_place = {
         "novelty": novel.novelty,
         "conditional": novel.conditional_novelty,
         "inference": np.abs(novel.inference_novelty),
@@ -154,10 +154,10 @@ def _values(
     if "truth" in maps.keys:
         from gbuq_core.experiments.novelty.data import true_log_density
 
-        found["truth"] = -true_log_density(fit.data.key, np.array([where]), fit.plan.noise)
+        at_place["truth"] = -true_log_density(fit.data.key, np.array([where]), fit.plan.noise)
     values = []
     for key in maps.keys:
-        value = float(found[key][0])
+        value = float(at_place[key][0])
         ranks = [rank_among([value], own)[0] for own in (maps.of(key), maps.of_rows(key))]
         values.append(PlaceValue(key, METHODS[key].label, value, float(ranks[0]), float(ranks[1])))
     return tuple(values)

@@ -136,12 +136,12 @@ def _damage(text: str) -> str:
     return ""
 
 
-def _of_table(one: NoveltySettings) -> bool:
-    return one.data == "table"
+def _of_table(settings: NoveltySettings) -> bool:
+    return settings.data == "table"
 
 
-def _synthetic(one: NoveltySettings) -> bool:
-    return one.data != "table"
+def _synthetic(settings: NoveltySettings) -> bool:
+    return settings.data != "table"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,16 +226,16 @@ class NoveltySettings:
     )  # fmt: skip
     third_at: float = setting(
         0.0, "Third feature on the maps", group="view", low=-5.0, high=5.0, step=0.5, unit="std",
-        limits=(-100.0, 100.0), uses=lambda one: one.third,
+        limits=(-100.0, 100.0), uses=lambda settings: settings.third,
     )  # fmt: skip
     neighbours: int = setting(
         10, "Nearest rows", group="view", choices=(1, 2, 3, 5, 10, 20, 50), limits=(1, 200),
         help="The distance to rows is the mean distance to this many nearest training rows.",
-        uses=lambda one: "distance" in (*one.maps, *one.compared),
+        uses=lambda settings: "distance" in (*settings.maps, *settings.compared),
     )  # fmt: skip
     compared: tuple[str, ...] = setting(
         ("novelty", "knowledge", "isolation", "distance"), "Scores to compare", group="view",
-        named=_ESTIMATES, uses=lambda one: APART in one.maps,
+        named=_ESTIMATES, uses=lambda settings: APART in settings.maps,
     )  # fmt: skip
     drawn: int = setting(
         6, "Leaves drawn", group="view", choices=(1, 2, 3, 4, 6, 8, 10, 15, 20), limits=(1, 30),

@@ -117,14 +117,14 @@ def _none_worse(
     table: Table, pairs: Sequence[tuple[str, str]], name: str
 ) -> tuple[bool | None, str]:
     """Whether no method is worse than the published number by its score, on one set."""
-    good, said = True, []
+    good, parts = True, []
     for method, score in pairs:
         beside = table.beside(name, method, score)
         if beside is None or not beside.word:
             return _not_computed(f"{method} {score}")
         good = good and beside.word != WORSE
-        said.append(f"{score.upper()} {beside}")
-    return (good, "; ".join(said)) if said else _not_computed("a published number")
+        parts.append(f"{score.upper()} {beside}")
+    return (good, "; ".join(parts)) if parts else _not_computed("a published number")
 
 
 def _sglb_as_published(board: Board) -> Bar:
@@ -194,14 +194,14 @@ def _soft_trees_above_sglb(board: Board) -> Bar:
     def judge(name: str) -> tuple[bool | None, str]:
         sglb = table.ours(name, "sglb", score)
         soft = {key: table.ours(name, key, score) for key in _SOFT}
-        found = {key: value for key, value in soft.items() if value is not None}
-        if sglb is None or not found:
+        computed = {key: value for key, value in soft.items() if value is not None}
+        if sglb is None or not computed:
             return _not_computed("sglb" if sglb is None else "vst")
-        best = max(found, key=lambda key: found[key].mean)
-        good = found[best].mean > sglb.mean
-        if not good and len(found) < len(_SOFT):
-            return _not_computed(*(key for key in _SOFT if key not in found))
-        return good, f"{table.find_method(best).label} {found[best]}, SGLB {sglb}"
+        best = max(computed, key=lambda key: computed[key].mean)
+        good = computed[best].mean > sglb.mean
+        if not good and len(computed) < len(_SOFT):
+            return _not_computed(*(key for key in _SOFT if key not in computed))
+        return good, f"{table.find_method(best).label} {computed[best]}, SGLB {sglb}"
 
     items = _per_set(_REGRESSION, judge)
     explained = {
@@ -225,23 +225,23 @@ def _calibration_never_worse(board: Board) -> Bar:
         plain, _, variant = method.key.partition(":")
         if variant in _CALIBRATED:
             pairs = {
-                one.key: (
-                    ours.values(one.key, method.key, "crps"),
-                    ours.values(one.key, plain, "crps"),
+                entry.key: (
+                    ours.values(entry.key, method.key, "crps"),
+                    ours.values(entry.key, plain, "crps"),
                 )
-                for one in ours.sets
-                if one.task == "regression" and (one.key, method.key) in ours.wanted
+                for entry in ours.sets
+                if entry.task == "regression" and (entry.key, method.key) in ours.wanted
             }
             items.append(_calibrated(method.label, pairs))
     judged = {method for _, method, score in ibug.published if score == "crps_raw"}
     for method in ibug.methods:
         pairs = {
-            one.key: (
-                ibug.values(one.key, method.key, "crps"),
-                ibug.values(one.key, method.key, "crps_raw"),
+            entry.key: (
+                ibug.values(entry.key, method.key, "crps"),
+                ibug.values(entry.key, method.key, "crps_raw"),
             )
-            for one in ibug.sets
-            if (one.key, method.key) in ibug.wanted
+            for entry in ibug.sets
+            if (entry.key, method.key) in ibug.wanted
         }
         if method.key in judged and pairs:
             items.append(_calibrated(f"{method.label} (paper 3's calibration)", pairs))
@@ -275,24 +275,24 @@ def _macau_first(board: Board) -> Bar:
     ours = table.ours(name, _OUR_MACAU, score)
     papers = table.ours(name, _PAPERS_MACAU, score)
     rivals = {
-        method.label: found
+        method.label: score_here
         for method in table.methods
         if not method.key.startswith("macau") and method.key not in _NO_TREES
-        and (found := table.ours(name, method.key, score)) is not None
+        and (score_here := table.ours(name, method.key, score)) is not None
     }  # fmt: skip
     item, explained = Item(name, *_not_computed(_OUR_MACAU)), []
     if ours is not None and rivals:
         best = min(rivals, key=lambda label: rivals[label].mean)
-        said = f"our default {ours}; the best rival is {best} with {rivals[best]}"
+        detail = f"our default {ours}; the best rival is {best} with {rivals[best]}"
         if papers is None:
-            said += f"; the paper's form is {OPEN}"
+            detail += f"; the paper's form is {OPEN}"
         else:
             first = papers.mean < rivals[best].mean
-            said += f"; the paper's form {papers} is {'first too' if first else 'not first'}"
+            detail += f"; the paper's form {papers} is {'first too' if first else 'not first'}"
             if not first:
                 place = Place(table.key, name, _PAPERS_MACAU, score)
                 explained = [finding.title for finding in board.findings_on(place)]
-        item = Item(name, ours.mean < rivals[best].mean, said)
+        item = Item(name, ours.mean < rivals[best].mean, detail)
     return _bar(
         "MACAU (linear), our default: first among tree methods in CRPS on the synthetic linear set",
         "yes", 1, [item], explained,
@@ -316,21 +316,21 @@ def _default_against_the_best(board: Board) -> Bar:
 
 def _small_setting(board: Board) -> Bar:
     wanted = sum(splits for table in board.tables for splits in table.wanted.values())
-    found = [
+    cells = [
         result.seconds
         for table in board.tables
         for cell, splits in table.wanted.items()
         for result in table.results_of(*cell)
         if result.split < splits  # more than the setting has may be there
     ]
-    done, seconds = len(found), sum(found)
+    done, seconds = len(cells), sum(cells)
     minutes = seconds / 60.0 / CORES
-    said = f"{minutes:.0f} min for {done:,} of {wanted:,} cells, were both cores always busy"
+    detail = f"{minutes:.0f} min for {done:,} of {wanted:,} cells, were both cores always busy"
     small = all(table.effort in ("small", "") for table in board.tables)
     good = None if done < wanted or not small else minutes <= MOST_MINUTES
     return _bar(
         "The small setting, resumable after a kill",
-        f"at most {MOST_MINUTES:.0f} min on two cores", 1, [Item("all tables", good, said)],
+        f"at most {MOST_MINUTES:.0f} min on two cores", 1, [Item("all tables", good, detail)],
     )  # fmt: skip
 
 

@@ -184,8 +184,8 @@ class Table:
         >>> read_board().table("soft_trees").short_paper
         'Cinquin et al. (2022)'
         """
-        found = re.match(r".*?\(\d{4}\)", self.paper)
-        return found[0] if found else self.paper
+        authors = re.match(r".*?\(\d{4}\)", self.paper)
+        return authors[0] if authors else self.paper
 
     def find_set(self, key: str) -> BoardSet:
         """A set by its key.
@@ -216,10 +216,10 @@ class Table:
 
     @cached_property
     def _cells(self) -> Mapping[tuple[str, str], tuple[BoardResult, ...]]:
-        found: dict[tuple[str, str], list[BoardResult]] = {}
+        by_cell: dict[tuple[str, str], list[BoardResult]] = {}
         for result in self.results:
-            found.setdefault((result.set, result.method), []).append(result)
-        return {cell: tuple(results) for cell, results in found.items()}
+            by_cell.setdefault((result.set, result.method), []).append(result)
+        return {cell: tuple(results) for cell, results in by_cell.items()}
 
     def results_of(self, set_key: str, method: str) -> tuple[BoardResult, ...]:
         """Results of a method on a set, one a split; empty if there are none."""
@@ -227,8 +227,8 @@ class Table:
 
     def values(self, set_key: str, method: str, score: str) -> dict[int, float]:
         """Our values by split; empty if there are none."""
-        found = self.results_of(set_key, method)
-        return {each.split: each.scores[score] for each in found if score in each.scores}
+        results = self.results_of(set_key, method)
+        return {each.split: each.scores[score] for each in results if score in each.scores}
 
     def ours(self, set_key: str, method: str, score: str) -> MeanError | None:
         """Our mean over splits with its standard error; None if there is no number."""
@@ -255,8 +255,8 @@ class Table:
         The small setting tunes on split 0 only, so that of several splits the median leaves the
         tuning out.
         """
-        found = self.results_of(set_key, method)
-        return median(each.seconds for each in found) if found else None
+        results = self.results_of(set_key, method)
+        return median(each.seconds for each in results) if results else None
 
     def sets_with(self, score: str) -> tuple[BoardSet, ...]:
         """The sets on which some method of ours has the score."""
@@ -325,7 +325,7 @@ def table_of(
     >>> str(table.ours("mine", "ours", "score"))
     '0.600 (0.100)'
     """
-    sets = dict.fromkeys(name for found in numbers.values() for name in found)
+    sets = dict.fromkeys(name for by_set in numbers.values() for name in by_set)
     return Table(
         key="numbers",
         paper="",
@@ -337,8 +337,8 @@ def table_of(
         published=MappingProxyType({}),
         results=tuple(
             BoardResult(name, split, key, {score: float(value)}, seconds.get(key, 0.0), 0)
-            for key, found in numbers.items()
-            for name, values in found.items()
+            for key, by_set in numbers.items()
+            for name, values in by_set.items()
             for split, value in enumerate(values)
         ),
         wanted=MappingProxyType({}),
@@ -408,9 +408,9 @@ def _number(value: Any) -> float:
     # A huge whole number overflows, and a truth value is none.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{value!r} is no number")
-    if not math.isfinite(found := float(value)):
+    if not math.isfinite(number := float(value)):
         raise ValueError(f"{value!r} is not finite")
-    return found
+    return number
 
 
 def _whole(value: Any) -> int:
@@ -509,15 +509,15 @@ def _results_of(
     by_score = {key: _list(values) for key, values in content["scores"].items()}
     if any(len(values) != len(columns[0]) for values in by_score.values()):
         raise ValueError("columns of different lengths")
-    found = []
+    findings = []
     for i, (at_set, split, method, seconds, memory) in enumerate(zip(*columns, strict=True)):
         values = {
             key: _number(column[i]) for key, column in by_score.items() if column[i] is not None
         }
-        found.append(
+        findings.append(
             BoardResult(
                 sets[_whole(at_set)].key, _whole(split), methods[_whole(method)].key,
                 MappingProxyType(values), _number(seconds), _whole(memory),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(findings)

@@ -73,12 +73,12 @@ def colour_of(record: str | None) -> str:
 
 def beside_figure(numbers: Sequence[BoardNumber], score: str, dark: bool = False) -> Spec:
     """A line a method: our mean as a dot, the paper's number as a diamond, both with two errors."""
-    labels, truth = short_labels([one.method.label for one in numbers]), ink(dark).truth
+    labels, truth = short_labels([number.method.label for number in numbers]), ink(dark).truth
     rows: list[Spec] = []
-    for label, one in zip(labels, numbers, strict=True):
+    for label, number in zip(labels, numbers, strict=True):
         for whose, value, error, shade in (
-            ("ours", one.ours, one.error, colour_of(one.method.record)),
-            ("paper", one.theirs, one.their_error, truth),
+            ("ours", number.ours, number.error, colour_of(number.method.record)),
+            ("paper", number.theirs, number.their_error, truth),
         ):
             if math.isfinite(value):
                 rows.append(
@@ -90,7 +90,7 @@ def beside_figure(numbers: Sequence[BoardNumber], score: str, dark: bool = False
                         "c4": whose,
                         "c5": shade,
                         "c6": _with_error(value, error),
-                        "c7": one.word or "not compared",
+                        "c7": number.word or "not compared",
                     }
                 )
     y = _names(labels)
@@ -238,12 +238,12 @@ def front_figure(front: Front, budget: float | None = None, dark: bool = False) 
     """Score against seconds, logarithmic, with the line of those that nobody beats."""
     score = front.score.label
     rows = [
-        {"c0": one.method.label, "c1": one.seconds, "c2": one.score.mean,
-         "c3": colour_of(one.method.record), "c4": one.on_front,
-         "c5": one.score.mean - ERRORS * _or_zero(one.score.error),
-         "c6": one.score.mean + ERRORS * _or_zero(one.score.error),
-         "c7": _with_error(*one.score), "c8": one_line(one.method.label, 20) if named else ""}
-        for one, named in zip(front.points, _names_apart(front.points), strict=True)
+        {"c0": point.method.label, "c1": point.seconds, "c2": point.score.mean,
+         "c3": colour_of(point.method.record), "c4": point.on_front,
+         "c5": point.score.mean - ERRORS * _or_zero(point.score.error),
+         "c6": point.score.mean + ERRORS * _or_zero(point.score.error),
+         "c7": _with_error(*point.score), "c8": one_line(point.method.label, 20) if named else ""}
+        for point, named in zip(front.points, _names_apart(front.points), strict=True)
     ]  # fmt: skip
     x = quantity(
         "c1",
@@ -288,8 +288,8 @@ def group_gap(right: float) -> float:
 
 def _names_apart(points: Sequence[Timed]) -> list[bool]:
     """Which points are named: the best for their time, the best of all first, with room between."""
-    x = [math.log10(max(one.seconds, 1e-3)) for one in points]
-    y = [one.score.mean for one in points]
+    x = [math.log10(max(point.seconds, 1e-3)) for point in points]
+    y = [point.score.mean for point in points]
     wide, high = (max(each) - min(each) or 1.0 if each else 1.0 for each in (x, y))
     named: list[int] = []
     for i in reversed(range(len(points))):

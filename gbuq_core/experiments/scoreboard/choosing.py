@@ -168,7 +168,7 @@ class _Place:
             method.key
             for method in table.methods_with(score)
             if method.record in able
-            and any(table.values(one.key, method.key, score) for one in sets)
+            and any(table.values(entry.key, method.key, score) for entry in sets)
         ]
 
 
@@ -192,8 +192,8 @@ def _nearest(table: Table, score: str, task: str, rows: int) -> tuple[BoardSet, 
 def _chosen(table: Table, ranking: Ranking, rows: int, wanted: Purpose) -> Choice:
     lines = []
     for i, method in enumerate(ranking.methods):
-        scores = [table.ours(one.key, method.key, ranking.score.key) for one in ranking.sets]
-        seconds = [table.seconds(one.key, method.key) or 0.0 for one in ranking.sets]
+        scores = [table.ours(entry.key, method.key, ranking.score.key) for entry in ranking.sets]
+        seconds = [table.seconds(entry.key, method.key) or 0.0 for entry in ranking.sets]
         lines.append(
             Line(
                 method,
@@ -208,7 +208,7 @@ def _chosen(table: Table, ranking: Ranking, rows: int, wanted: Purpose) -> Choic
         line.method for line in lines[1:] if _as_good(table, ranking, line.method, best.method)
     )
     sets = ", ".join(each.label for each in ranking.sets)
-    task = next(one.label for one in PURPOSES.values() if ranking.score.key in one.scores)
+    task = next(each.label for each in PURPOSES.values() if ranking.score.key in each.scores)
     why = (
         f"{best.method.label} does best at {task} among {counted(len(lines), 'method')} on {sets}: "
         f"its mean place is {short(best.mean_rank)}."
@@ -228,10 +228,10 @@ def _chosen(table: Table, ranking: Ranking, rows: int, wanted: Purpose) -> Choic
 def _as_good(table: Table, ranking: Ranking, method: BoardMethod, best: BoardMethod) -> bool:
     """Whether a method is worse than the best on no set; single splits tell nothing."""
     score = ranking.score
-    for one in ranking.sets:
+    for entry in ranking.sets:
         gain = gain_over(
-            table.values(one.key, method.key, score.key),
-            table.values(one.key, best.key, score.key),
+            table.values(entry.key, method.key, score.key),
+            table.values(entry.key, best.key, score.key),
             bool(score.higher),
         )
         if gain is None or word_of_gain(gain) in (WORSE, ""):
@@ -240,20 +240,20 @@ def _as_good(table: Table, ranking: Ranking, method: BoardMethod, best: BoardMet
 
 
 def _cautions(ranking: Ranking, lines: Sequence[Line], rows: int) -> tuple[str, ...]:
-    found = []
+    cautions = []
     sizes = [each.rows for each in ranking.sets]
     far = min(max(rows / size, size / rows) for size in sizes) if rows else math.inf
     if far > NEAR:
         few, many = min(sizes), max(sizes)
         span = counted(few, "row") if few == many else f"{few:,} to {many:,} rows"
-        found.append(
+        cautions.append(
             f"The nearest sets have {span}, and yours {counted(rows, 'row')}: compare methods on "
             "your own table too."
         )
     if len(ranking.sets) < 3:
-        found.append(f"Only {counted(len(ranking.sets), 'set')} of the board can tell.")
+        cautions.append(f"Only {counted(len(ranking.sets), 'set')} of the board can tell.")
     if len(lines) == 1:
-        found.append("No other method of the board competes.")
+        cautions.append("No other method of the board competes.")
     if any(not math.isfinite(score.error) for line in lines[:1] for score in line.scores):
-        found.append("Some numbers come from one split and have no standard error.")
-    return (*found, *ranking.left_out)
+        cautions.append("Some numbers come from one split and have no standard error.")
+    return (*cautions, *ranking.left_out)

@@ -75,10 +75,10 @@ def mean_error(values: Sequence[float]) -> MeanError:
     >>> str(mean_error([1.0, 2.0, 3.0])), str(mean_error([2.0]))
     ('2.000 (0.577)', '2.000')
     """
-    found = np.asarray(values, dtype=np.float64)
-    if len(found) < 2:
-        return MeanError(float(found.mean()), float("nan"))
-    return MeanError(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))))
+    numbers = np.asarray(values, dtype=np.float64)
+    if len(numbers) < 2:
+        return MeanError(float(numbers.mean()), float("nan"))
+    return MeanError(float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(len(numbers))))
 
 
 def share_by_chance(splits: int) -> float:

@@ -45,20 +45,21 @@ def list_differences(board: Board, table: str | None = None) -> tuple[Difference
     >>> {found.beside.word for found in list_differences(read_board())} <= {"better", "worse"}
     True
     """
-    found = []
+    differences = []
     for each in board.tables if table is None else [board.table(table)]:
         for name, method, score in each.published:
             beside = each.beside(name, method, score)
             if beside is not None and beside.word in (BETTER, WORSE):
                 place = Place(each.key, name, method, score)
-                found.append(Difference(place, beside, board.findings_on(place)))
-    return tuple(sorted(found, key=lambda each: each.beside.word != WORSE))
+                differences.append(Difference(place, beside, board.findings_on(place)))
+    return tuple(sorted(differences, key=lambda each: each.beside.word != WORSE))
 
 
 def count_agreement(board: Board) -> tuple[Agreement, ...]:
     """For each table how its numbers compare with the paper's."""
-    found = []
+    agreements = []
     for table in board.tables:
         words = [getattr(table.beside(*where), "word", "") for where in table.published]
-        found.append(Agreement(table.key, *(words.count(each) for each in (SAME, BETTER, WORSE))))
-    return tuple(found)
+        counts = (words.count(each) for each in (SAME, BETTER, WORSE))
+        agreements.append(Agreement(table.key, *counts))
+    return tuple(agreements)

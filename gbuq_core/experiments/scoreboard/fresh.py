@@ -97,11 +97,11 @@ def run_cell(
         {},
         TIME_LIMIT,
     )
-    found = _answer(json.dumps(request).encode() + b"\n", expected_seconds, checkout)
-    if found["result"] is None:
-        kind = MissingPackage if found["missing"] else InvalidData
-        raise kind(str(found["refusal"]))
-    result = found["result"]
+    answer = _answer(json.dumps(request).encode() + b"\n", expected_seconds, checkout)
+    if answer["result"] is None:
+        kind = MissingPackage if answer["missing"] else InvalidData
+        raise kind(str(answer["refusal"]))
+    result = answer["result"]
     return FreshCell(
         table=table,
         set=name,
@@ -120,10 +120,10 @@ def _folder(data_dir: str | Path | None) -> Path | None:
 def _answer(request: bytes, expected: float, checkout: Path) -> dict[str, Any]:
     """What the process answers."""
     command = [sys.executable, "-m", "benchmarks.tables.apart"]
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command, cwd=checkout, env={**os.environ, **_ONE_THREAD}, stdin=subprocess.PIPE,
-            stdout=said, stderr=errors, bufsize=0,
+            stdout=output, stderr=errors, bufsize=0,
         )  # fmt: skip
         assert process.stdin is not None
         began = time.monotonic()
@@ -145,10 +145,10 @@ def _answer(request: bytes, expected: float, checkout: Path) -> dict[str, Any]:
             process.kill()
             process.stdin.close()
             process.wait()
-        said.seek(0)
+        output.seek(0)
         errors.seek(0)
         if process.returncode == 0:
-            answer: dict[str, Any] = json.loads(said.read())
+            answer: dict[str, Any] = json.loads(output.read())
             return answer
         lines = errors.read().decode(errors="replace").strip().splitlines()
     last = lines[-1] if lines else "it said nothing"

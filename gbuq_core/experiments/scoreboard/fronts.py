@@ -42,8 +42,8 @@ class Front:
 
     def within(self, seconds: float) -> Timed | None:
         """The best method among those that take at most so many seconds; None if none does."""
-        found = [point for point in self.best if point.seconds <= seconds]
-        return found[-1] if found else None
+        affordable = [point for point in self.best if point.seconds <= seconds]
+        return affordable[-1] if affordable else None
 
     @property
     def words(self) -> str:
@@ -87,17 +87,17 @@ def find_front(
     if wanted.higher is None:
         raise InvalidParameter(f"{wanted.label} has no best value: choose another score.")
     asked = table.methods if methods is None else [table.find_method(key) for key in methods]
-    found = []
+    timed = []
     for method in asked:
         ours = table.ours(set_key, method.key, score)
         seconds = table.seconds(set_key, method.key)
         if ours is not None and seconds is not None:
-            found.append((method, seconds, ours))
-    found.sort(key=lambda each: each[1])
-    times = np.array([seconds for _, seconds, _ in found])
-    values = np.array([ours.mean for _, _, ours in found])
+            timed.append((method, seconds, ours))
+    timed.sort(key=lambda each: each[1])
+    times = np.array([seconds for _, seconds, _ in timed])
+    values = np.array([ours.mean for _, _, ours in timed])
     front = on_front(times, -values if wanted.higher else values)
-    points = tuple(Timed(*each, bool(is_on)) for each, is_on in zip(found, front, strict=True))
+    points = tuple(Timed(*each, bool(is_on)) for each, is_on in zip(timed, front, strict=True))
     return Front(table=table.key, set=set_key, score=wanted, points=points)
 
 

@@ -29,7 +29,7 @@ class BoardNumber(NamedTuple):
     seconds: float = math.nan  # the median split's, of one core
 
     @property
-    def said(self) -> str:
+    def verdict(self) -> str:
         """What ours is."""
         if math.isnan(self.ours):
             return "not computed yet"
@@ -58,16 +58,17 @@ def numbers_csv(numbers: Sequence[BoardNumber], table: Table, score: Score) -> s
     head = ("table", "set", "method", "metric", "ours", "standard_error", "paper",
             "paper_standard_error", "ours_is", "splits", "seconds", "command")  # fmt: skip
     rows = [
-        (table.key, one.set.label, one.method.label, score.label, one.ours, one.error, one.theirs,
-         one.their_error, one.said, one.splits, one.seconds, command_for(table, one))
-        for one in numbers
+        (table.key, each.set.label, each.method.label, score.label, each.ours, each.error,
+         each.theirs, each.their_error, each.verdict, each.splits, each.seconds,
+         command_for(table, each))
+        for each in numbers
     ]  # fmt: skip
     return csv_text(head, rows)
 
 
-def command_for(table: Table, one: BoardNumber) -> str:
+def command_for(table: Table, number: BoardNumber) -> str:
     """The command of a cell; none makes the numbers of the session's own table."""
-    return "" if one.set.key == OWN_SET else command_of(table, one.set.key, one.method.key)
+    return "" if number.set.key == OWN_SET else command_of(table, number.set.key, number.method.key)
 
 
 def number_rows(numbers: Sequence[BoardNumber]) -> list[tuple[str, ...]]:
@@ -76,9 +77,9 @@ def number_rows(numbers: Sequence[BoardNumber]) -> list[tuple[str, ...]]:
     return [
         head,
         *(
-            (one.set.label, one.method.label, with_error(one.ours, one.error),
-             with_error(one.theirs, one.their_error), one.said, digits(one.seconds))
-            for one in numbers
+            (number.set.label, number.method.label, with_error(number.ours, number.error),
+             with_error(number.theirs, number.their_error), number.verdict, digits(number.seconds))
+            for number in numbers
         ),
     ]  # fmt: skip
 
@@ -87,22 +88,22 @@ def cell_rows(table: Table, set_key: str, method: str) -> list[tuple[str, ...]]:
     """All scores of a cell: ours, the paper's, and which is better; headings first."""
     rows: list[tuple[str, ...]] = [("Metric", "Ours", "Paper", "Ours is")]
     for score in table.scores:
-        one = find_number(table, set_key, method, score.key)
-        if not (math.isnan(one.ours) and math.isnan(one.theirs)):
-            ours, theirs = (
-                with_error(*each) for each in ((one.ours, one.error), (one.theirs, one.their_error))
-            )
-            rows.append((score.label, ours, theirs, one.said))
+        number = find_number(table, set_key, method, score.key)
+        if not (math.isnan(number.ours) and math.isnan(number.theirs)):
+            ours = with_error(number.ours, number.error)
+            theirs = with_error(number.theirs, number.their_error)
+            rows.append((score.label, ours, theirs, number.verdict))
     return rows
 
 
 def describe_numbers(numbers: Sequence[BoardNumber], score: str) -> str:
     """The numbers of one set in a sentence."""
     parts = []
-    for one in numbers:
-        ours = "not computed yet" if math.isnan(one.ours) else short(one.ours)
-        theirs = "" if math.isnan(one.theirs) else f", paper {short(one.theirs)}"
-        parts.append(f"{one.method.label} {ours}{theirs}{f' ({one.word})' if one.word else ''}")
+    for number in numbers:
+        ours = "not computed yet" if math.isnan(number.ours) else short(number.ours)
+        theirs = "" if math.isnan(number.theirs) else f", paper {short(number.theirs)}"
+        word = f" ({number.word})" if number.word else ""
+        parts.append(f"{number.method.label} {ours}{theirs}{word}")
     return f"{score} on {numbers[0].set.label}: {'; '.join(parts)}."
 
 
@@ -118,12 +119,12 @@ def with_error(value: float, error: float) -> str:
 def describe_groups(ranking: Ranking) -> str:
     """Which methods a critical-difference diagram does not tell apart."""
     labels = {method.key: method.label for method in ranking.methods}
-    said = [ranking.words]
+    sentences = [ranking.words]
     for group in ranking.groups:
-        said.append(f"Not told apart: {few_names([labels[key] for key in group])}.")
+        sentences.append(f"Not told apart: {few_names([labels[key] for key in group])}.")
     if not ranking.groups and len(ranking.methods) > 1:
-        said.append("Every method is told apart from the next one.")
-    return " ".join(said)
+        sentences.append("Every method is told apart from the next one.")
+    return " ".join(sentences)
 
 
 def few_names(labels: Sequence[str], most: int = 6) -> str:

@@ -60,15 +60,15 @@ def join_own(board: Board, compared: MethodComparison) -> Board:
     own = BoardSet(OWN_SET, compared.n_rows, task, needs_data=False)
     results = []
     for method in methods:
-        found = {
+        measured = {
             name: (factor * method.scores[theirs].value, factor * method.scores[theirs].se)
             for theirs, (name, factor) in _SCORES.items()
             if theirs in method.scores and math.isfinite(method.scores[theirs].value)
         }
-        if not regression and "log_score" in found:
-            found["nll"] = found.pop("log_score")
-        scores = {name: value for name, (value, _) in found.items()}
-        errors = {name: error for name, (_, error) in found.items()}
+        if not regression and "log_score" in measured:
+            measured["nll"] = measured.pop("log_score")
+        scores = {name: value for name, (value, _) in measured.items()}
+        errors = {name: error for name, (_, error) in measured.items()}
         results.append(
             BoardResult(
                 OWN_SET, 0, method.key, MappingProxyType(scores), method.seconds, 0,

@@ -156,12 +156,12 @@ def tally(
     """
     table.find_method(method)
     keys = [each.key for each in table.methods_with(score)] if others is None else list(others)
-    found = []
+    records = []
     for other in keys:
         if other == method:
             continue
-        pairs = (judge_pair(table, score, one.key, method, other) for one in table.sets)
+        pairs = (judge_pair(table, score, entry.key, method, other) for entry in table.sets)
         record = Tally(method, other, tuple(pair for pair in pairs if pair is not None))
         if record.pairs:
-            found.append(record)
-    return tuple(found)
+            records.append(record)
+    return tuple(records)

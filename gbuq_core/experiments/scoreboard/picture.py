@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import isfinite, isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -123,22 +123,22 @@ def _ranks(
     sets, methods = ranking.sets, (*ranking.methods, *rest)
     ranks = np.pad(ranking.ranks, ((0, len(rest)), (0, 0)), constant_values=np.nan)
     of_rest = [
-        [find_number(table, one.key, method.key, left.score.key).ours for one in sets]
+        [find_number(table, entry.key, method.key, left.score.key).ours for entry in sets]
         for method in rest
     ]
     means = np.vstack([ranking.means, *of_rest])
-    what = [method.label for method in methods], [one.label for one in sets], ranks
+    what = [method.label for method in methods], [entry.label for entry in sets], ranks
     spec = clickable(
         ranks_figure(*what, means, left.score.label),
-        [name_cell(one.key, method.key) for method in methods for one in sets],
+        [name_cell(entry.key, method.key) for method in methods for entry in sets],
     )
-    said = [f"Rank 1 is the best {left.score.label}. Point at a cell for its mean."]
+    sentences = [f"Rank 1 is the best {left.score.label}. Point at a cell for its mean."]
     if rest:
-        said.append("Hatched: not ranked, because the method is not computed on every set.")
+        sentences.append("Hatched: not ranked, because the method is not computed on every set.")
     words = " ".join([ranking.words, *ranking.left_out])
     saved = partial(ranks_sheet, *what, left.score.label, words)
-    said += _slow(left, settings)
-    return BoardPicture((BoardChart("", spec, words, saved),), " ".join(said))
+    sentences += _slow(left, settings)
+    return BoardPicture((BoardChart("", spec, words, saved),), " ".join(sentences))
 
 
 def _apart(
@@ -149,14 +149,14 @@ def _apart(
     chart = BoardChart(
         "", groups_figure(ranking, dark), words, partial(groups_curves, ranking, words)
     )
-    said = [
+    sentences = [
         "The dot is a method's mean rank. A thick bar on the right joins methods that are not told "
         "apart: their mean ranks differ by less than Nemenyi's critical difference at 5 %.",
         *ranking.left_out[:3],
     ]
     if len(ranking.left_out) > 3:
-        said.append(f"{len(ranking.left_out) - 3} more are left out for such reasons.")
-    return BoardPicture((chart,), " ".join([*said, *_slow(left, settings)]))
+        sentences.append(f"{len(ranking.left_out) - 3} more are left out for such reasons.")
+    return BoardPicture((chart,), " ".join([*sentences, *_slow(left, settings)]))
 
 
 def _ranking(table: Table, left: Filtered) -> Ranking:
@@ -184,14 +184,14 @@ def _beside(
     label, charts = left.score.label, []
     for key in left.sets[:_MOST_PANELS]:
         every = (find_number(table, key, method, left.score.key) for method in left.methods)
-        numbers = [one for one in every if not (math.isnan(one.ours) and math.isnan(one.theirs))]
+        numbers = [each for each in every if not (isnan(each.ours) and isnan(each.theirs))]
         if not numbers:
             continue
         cells = [
-            name_cell(key, one.method.key)
-            for one in numbers
-            for value in (one.ours, one.theirs)
-            if math.isfinite(value)
+            name_cell(key, number.method.key)
+            for number in numbers
+            for value in (number.ours, number.theirs)
+            if isfinite(value)
         ]
         words = describe_numbers(numbers, label)
         spec = clickable(beside_figure(numbers, label, dark), cells)
@@ -200,21 +200,21 @@ def _beside(
     if not charts:
         return BoardPicture((), "", _NOT_YET)
     missing = _missing(table, left)
-    said = ["Bars are two standard errors on each side.", table.error_words]
+    sentences = ["Bars are two standard errors on each side.", table.error_words]
     if missing:
-        said.append(f"Not computed yet: {few_names(missing, 6)}.")
-    return BoardPicture(tuple(charts), " ".join(filter(None, said)))
+        sentences.append(f"Not computed yet: {few_names(missing, 6)}.")
+    return BoardPicture(tuple(charts), " ".join(filter(None, sentences)))
 
 
 def _missing(table: Table, left: Filtered) -> list[str]:
     """Published numbers that have none of ours beside them."""
     return [
-        f"{table.find_method(method).label} on {table.find_set(one).label}"
-        for one, method, score in table.published
+        f"{table.find_method(method).label} on {table.find_set(key).label}"
+        for key, method, score in table.published
         if score == left.score.key
-        and one in left.sets
+        and key in left.sets
         and method in left.methods
-        and table.ours(one, method, score) is None
+        and table.ours(key, method, score) is None
     ]
 
 
@@ -247,12 +247,12 @@ def front_chart(
     title, words = table.find_set(front.set).label, front.words
     if budget:
         best = front.within(budget)
-        said = (
+        rate = (
             f"none takes {seconds_text(budget)} or less"
             if best is None
             else f"{best.method.label} is best within {seconds_text(budget)}"
         )
-        title, words = f"{title}: {said}", f"{words} Of all methods, {said}."
+        title, words = f"{title}: {rate}", f"{words} Of all methods, {rate}."
     spec = clickable(
         front_figure(front, budget or None, dark),
         [name_cell(front.set, point.method.key) for point in front.points],

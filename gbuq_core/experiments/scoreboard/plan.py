@@ -59,20 +59,20 @@ class Filtered(NamedTuple):
 def filter_table(table: Table, settings: BoardSettings) -> Filtered:
     """The sets and methods that the settings name; without a choice, all with the metric."""
     score = table.find_score(settings.score)
-    has = {(one, method) for one, method, each in table.published if each == score.key}
+    has = {(set_key, method) for set_key, method, each in table.published if each == score.key}
     has |= {(each.set, each.method) for each in table.results if score.key in each.scores}
     # What has no result at all yet may have the metric, too.
     done_sets = {each.set for each in table.results}
     done_methods = {each.method for each in table.results}
     of_sets, of_methods = {name for name, _ in has}, {key for _, key in has}
-    tasks = {one.task for one in table.sets if one.key in of_sets}
+    tasks = {each.task for each in table.sets if each.key in of_sets}
     sets = settings.sets or tuple(
-        one.key
-        for one in table.sets
-        if one.key in of_sets or (one.key not in done_sets and one.task in tasks)
+        each.key
+        for each in table.sets
+        if each.key in of_sets or (each.key not in done_sets and each.task in tasks)
     )
     methods = settings.methods or tuple(
-        one.key for one in table.methods if one.key in of_methods or one.key not in done_methods
+        each.key for each in table.methods if each.key in of_methods or each.key not in done_methods
     )
     quick = tuple(key for key in methods if is_quick(table, sets, key, settings.budget))
     return Filtered(score, sets, quick, len(methods) - len(quick))
@@ -80,7 +80,7 @@ def filter_table(table: Table, settings: BoardSettings) -> Filtered:
 
 def is_quick(table: Table, sets: Sequence[str], method: str, budget: float) -> bool:
     """Whether a method keeps to the budget on each of the sets, as far as it was run on them."""
-    seconds = [table.seconds(one, method) for one in sets]
+    seconds = [table.seconds(set_key, method) for set_key in sets]
     return not budget or all(each is None or each <= budget for each in seconds)
 
 

@@ -57,8 +57,7 @@ class Ranking:
     @property
     def mean_ranks(self) -> Array:
         """One for each method, rising."""
-        found: Array = self.ranks.mean(axis=1)
-        return found
+        return self.ranks.mean(axis=1)
 
     @cached_property
     def p_value(self) -> float:
@@ -97,15 +96,15 @@ class Ranking:
             f"{method.label} {short(mean)}"
             for method, mean in zip(self.methods, means, strict=True)
         )
-        said = f"Mean ranks by {self.score.label} over {counted(len(self.sets), 'set')}: {listed}."
+        ranks = f"Mean ranks by {self.score.label} over {counted(len(self.sets), 'set')}: {listed}."
         if math.isnan(self.p_value):
-            return said + " Too few methods or sets for a test."
+            return ranks + " Too few methods or sets for a test."
         p_value = short(self.p_value, 2)
         if not self.told_apart:
-            return f"{said} Friedman's test tells none of them apart (p = {p_value})."
+            return f"{ranks} Friedman's test tells none of them apart (p = {p_value})."
         return (
-            f"{said} Friedman's test says that methods differ (p = {p_value}). Two mean ranks must "
-            f"lie {short(self.critical_difference)} apart to be told apart."
+            f"{ranks} Friedman's test says that methods differ (p = {p_value}). Two mean ranks "
+            f"must lie {short(self.critical_difference)} apart to be told apart."
         )
 
 
@@ -141,10 +140,10 @@ def rank_methods(
     ...     {key: {"one": [one], "two": [two]} for key, (one, two) in numbers.items()}
     ...     | {"d": {"one": [0.0]}}
     ... )
-    >>> found = rank_methods(table, "score")
-    >>> [method.key for method in found.methods], found.mean_ranks.tolist()
+    >>> ranking = rank_methods(table, "score")
+    >>> [method.key for method in ranking.methods], ranking.mean_ranks.tolist()
     (['a', 'b', 'c'], [1.0, 2.0, 3.0])
-    >>> found.left_out
+    >>> ranking.left_out
     ('d is not ranked: it has no result on two.',)
     """
     wanted = table.find_score(score)
@@ -173,8 +172,8 @@ def rank_methods(
     means = np.array(
         [
             [
-                np.mean([table.values(one.key, method.key, score)[split] for split in shared])
-                for one, shared in zip(counting, splits, strict=True)
+                np.mean([table.values(entry.key, method.key, score)[split] for split in shared])
+                for entry, shared in zip(counting, splits, strict=True)
             ]
             for method in ranked
         ]
@@ -211,13 +210,13 @@ def counting_sets(
     ['The set two does not count: 1 of 3 methods have it.']
     """
     counting, without = [], []
-    for one in table.sets_with(score):
-        n = sum(bool(table.values(one.key, method.key, score)) for method in candidates)
+    for entry in table.sets_with(score):
+        n = sum(bool(table.values(entry.key, method.key, score)) for method in candidates)
         if n >= _LEAST_SHARE * len(candidates):
-            counting.append(one)
+            counting.append(entry)
         elif n:
             without.append(
-                f"The set {one.label} does not count: {n} of {len(candidates)} methods have it."
+                f"The set {entry.label} does not count: {n} of {len(candidates)} methods have it."
             )
     return counting, without
 
@@ -229,9 +228,9 @@ def _ranked(
     ranked = [m for m in candidates if all(table.values(s.key, m.key, score) for s in sets)]
     while ranked:
         splits = []
-        for one in sets:
-            found = [table.values(one.key, method.key, score).keys() for method in ranked]
-            splits.append(sorted(set(found[0]).intersection(*found[1:])))
+        for entry in sets:
+            by_method = [table.values(entry.key, method.key, score).keys() for method in ranked]
+            splits.append(sorted(set(by_method[0]).intersection(*by_method[1:])))
         if all(splits):
             return ranked, splits
         fewest = min(
@@ -251,8 +250,7 @@ def rank_columns(means: Array, higher: bool) -> Array:
     """
     values = -means if higher else means
     below, equal = values[None] < values[:, None], values[None] == values[:, None]
-    found: Array = below.sum(axis=1) + 0.5 * (equal.sum(axis=1) + 1.0)
-    return found
+    return below.sum(axis=1) + 0.5 * (equal.sum(axis=1) + 1.0)
 
 
 def friedman(ranks: Array) -> tuple[float, float]:
@@ -316,9 +314,9 @@ def nemenyi(ranks: Array) -> Array:
     means = ranks.mean(axis=1)
     unit = math.sqrt(n_methods * (n_methods + 1) / (12.0 * n_sets))
     gaps = np.abs(means[:, None] - means[None, :]) / unit
-    found: Array = np.asarray(studentized_range.sf(gaps, n_methods, np.inf), dtype=np.float64)
-    np.fill_diagonal(found, 1.0)
-    return found
+    p_values: Array = np.asarray(studentized_range.sf(gaps, n_methods, np.inf), dtype=np.float64)
+    np.fill_diagonal(p_values, 1.0)
+    return p_values
 
 
 def group_ranks(mean_ranks: Array, difference: float) -> list[tuple[int, ...]]:

@@ -72,16 +72,16 @@ def ranks_sheet(
 
 def beside_curves(numbers: Sequence[BoardNumber], score: str, alt: str) -> Curves:
     """A line a method: our mean above it, the paper's number below, both with two errors."""
-    labels = short_labels([one.method.label for one in numbers])
+    labels = short_labels([number.method.label for number in numbers])
     rows: list[_Row] = []
-    for number, (label, one) in enumerate(zip(labels, numbers, strict=True)):
+    for at, (label, number) in enumerate(zip(labels, numbers, strict=True)):
         for whose, value, error, colour, aside in (
-            ("ours", one.ours, one.error, colour_of(one.method.record), _ASIDE),
-            ("paper", one.theirs, one.their_error, "text", -_ASIDE),
+            ("ours", number.ours, number.error, colour_of(number.method.record), _ASIDE),
+            ("paper", number.theirs, number.their_error, "text", -_ASIDE),
         ):
             if math.isfinite(value):
                 half = ERRORS * error if math.isfinite(error) else 0.0
-                rows.append((f"{label} ({whose})", value, half, _y(labels, number) + aside, colour))
+                rows.append((f"{label} ({whose})", value, half, _y(labels, at) + aside, colour))
     ours = next((row[4] for row in rows if row[4] != "text"), "text")
     legend = [
         {"name": name, "kind": "dots", "colour": colour, "opacity": 1.0, "size": _DOT}
@@ -115,12 +115,12 @@ def groups_curves(ranking: Ranking, alt: str) -> Curves:
 def front_curves(front: Front, alt: str, budget: float | None = None) -> Curves:
     """Score against seconds, logarithmic, with the line of those that nobody beats."""
     score, points = front.score.label, front.points
-    x = np.log10([max(one.seconds, 1e-3) for one in points])
-    y = np.array([one.score.mean for one in points])
-    half = ERRORS * np.nan_to_num([one.score.error for one in points])
+    x = np.log10([max(point.seconds, 1e-3) for point in points])
+    y = np.array([point.score.mean for point in points])
+    half = ERRORS * np.nan_to_num([point.score.error for point in points])
     y_range = around(y - half, y + half, least=0.5)
     x_range = around(x, [] if budget is None else [math.log10(budget)], least=0.5)
-    on_front = [i for i, one in enumerate(points) if one.on_front]
+    on_front = [i for i, point in enumerate(points) if point.on_front]
     # Each holds until the next one, which is better, has had its time.
     corners = np.repeat(np.array(on_front, dtype=np.int64), 2)
     best = line([*x[corners][1:], x_range[1]], y[corners], "text", 1.4)
@@ -130,12 +130,12 @@ def front_curves(front: Front, alt: str, budget: float | None = None) -> Curves:
         limit = line([math.log10(budget)] * 2, y_range, "text", 1.2, "4 4")
         layers.append(limit)
         legend.append(entry("at equal time", limit))
-    for i, one in enumerate(points):
-        colour = colour_of(one.method.record)
+    for i, point in enumerate(points):
+        colour = colour_of(point.method.record)
         layers += _dot_with_error(i, x[i], y[i], half[i], colour, upright=True)
     ticks = range(math.ceil(x_range[0]), math.floor(x_range[1]) + 1)
     powers = {float(tick): f"{10.0**tick:g}" for tick in ticks}
-    values = [(score, y), ("seconds", [one.seconds for one in points])]
+    values = [(score, y), ("seconds", [point.seconds for point in points])]
     return draw_curves(
         "scoreboard-time",
         alt,
@@ -143,7 +143,7 @@ def front_curves(front: Front, alt: str, budget: float | None = None) -> Curves:
         axis(x_range, "processor seconds of a split (log)", powers),
         [panel(y_range, score, layers)],
         legend,
-        reading(x, "", values, y=rounded(y), names=[one.method.label for one in points]),
+        reading(x, "", values, y=rounded(y), names=[point.method.label for point in points]),
         hint=_HINT,
     )
 

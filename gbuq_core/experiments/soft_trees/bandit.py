@@ -125,14 +125,14 @@ _SGLB_TREE, _SGLB_ROW_TREE = 5e-5, 1e-8
 _XBART_TREE, _XBART_ROW_TREE = 7e-5, 1.5e-7
 
 
-def _draws(one: BanditSettings) -> bool:
+def _draws(settings: BanditSettings) -> bool:
     """Whether the policy has models that are fitted."""
-    return one.policy != "random"
+    return settings.policy != "random"
 
 
 def _is(*models: str) -> Callable[[BanditSettings], bool]:
     """Whether the policy's model is one of these."""
-    return lambda one: _MODEL_OF.get(one.policy, one.policy) in models
+    return lambda settings: _MODEL_OF.get(settings.policy, settings.policy) in models
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ def bandit_figure(runs: Sequence[BanditRun], policy: LiveKnob, step: LiveKnob) -
         "arms": n_arms,
         "x": x.tolist(),
         "range": [low, high],
-        "steps": [int(one) for one in steps],
+        "steps": [int(step) for step in steps],
         "contexts": rounded(world.contexts),
         "means": rounded(world.means.ravel()),
         "truth": rounded(truth.T.ravel()),
@@ -58,11 +58,11 @@ def bandit_figure(runs: Sequence[BanditRun], policy: LiveKnob, step: LiveKnob) -
         "played": {
             "key": step.key,
             "label": "step",
-            "texts": [f"{int(one):,} of {last:,}" for one in steps],
+            "texts": [f"{int(step):,} of {last:,}" for step in steps],
             "fps": _FRAMES_PER_SECOND,
         },
     }
-    functions = "".join(one["functions"]["data"] for one in spec["policies"])
+    functions = "".join(policy["functions"]["data"] for policy in spec["policies"])
     spec["digest"] = hashlib.sha256(functions.encode()).hexdigest()[:16]
     return Curves(spec, (policy, step), BANDIT_PARTS)
 

@@ -302,8 +302,7 @@ def resample(parts: npt.NDArray[Any], old: Array, new: Array) -> Array:
     """Curves ``(m, k, n)`` over increasing ``old`` at ``new`` places, linearly."""
     right = np.clip(np.searchsorted(old, new), 1, len(old) - 1)
     share = np.clip((new - old[right - 1]) / (old[right] - old[right - 1]), 0.0, 1.0)
-    found: Array = parts[..., right - 1] * (1.0 - share) + parts[..., right] * share
-    return found
+    return parts[..., right - 1] * (1.0 - share) + parts[..., right] * share
 
 
 def _elbo_strip(path: ElboPath, steps: Ints) -> Strip:

@@ -67,14 +67,14 @@ def check_claims(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[Claim, ...]:
     """Compare the paper's statements about this data set with the results of a run."""
-    found = {score.method: score for score in (score_all(run) if scores is None else scores)}
+    by_method = {score.method: score for score in (score_all(run) if scores is None else scores)}
     claims: list[Claim] = []
     for key in ("vst", "vsgbm"):
-        if key in found and not math.isnan(found[key].outside):
-            claims += _claims_of_shape(found, key)
-    if run.data.key == "wavelet" and "vst" in found:
-        claims += _claim_of_underfit(found)
-    beside = _beside(run, found)
+        if key in by_method and not math.isnan(by_method[key].outside):
+            claims += _claims_of_shape(by_method, key)
+    if run.data.key == "wavelet" and "vst" in by_method:
+        claims += _claim_of_underfit(by_method)
+    beside = _beside(run, by_method)
     if len(beside) > 1:
         claims.append(_claim_of_order(run.data, beside))
     return tuple(claims)
@@ -93,20 +93,20 @@ def rmse_beside_paper(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[RmseRow, ...]:
     """The paper's RMSEs of the methods that were run; it has them for the step and the wavelet."""
-    found = {score.method: score for score in (score_all(run) if scores is None else scores)}
-    return _beside(run, found)
+    by_method = {score.method: score for score in (score_all(run) if scores is None else scores)}
+    return _beside(run, by_method)
 
 
-def _beside(run: SoftTreesRun, found: Mapping[str, SoftTreesScore]) -> tuple[RmseRow, ...]:
+def _beside(run: SoftTreesRun, by_method: Mapping[str, SoftTreesScore]) -> tuple[RmseRow, ...]:
     return tuple(
-        RmseRow(key, METHODS[key].label, paper, found[key].rmse * run.data.target_std)
+        RmseRow(key, METHODS[key].label, paper, by_method[key].rmse * run.data.target_std)
         for key, paper in PAPER_RMSE.get(run.data.key, {}).items()
-        if key in found
+        if key in by_method
     )
 
 
-def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Claim]:
-    score = found[key]
+def _claims_of_shape(by_method: Mapping[str, SoftTreesScore], key: str) -> list[Claim]:
+    score = by_method[key]
     claims = [
         judged(
             "Functions drawn from the posterior agree where there are rows (figures 2 and 5).",
@@ -132,8 +132,8 @@ def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Clai
         ),
     ]
     for other in ("sglb", "xbart"):
-        if other in found:
-            theirs = found[other]
+        if other in by_method:
+            theirs = by_method[other]
             ratio = score.fan_out / theirs.fan_out if theirs.fan_out else math.inf
             claims.append(
                 judged(
@@ -151,16 +151,16 @@ def _claims_of_shape(found: Mapping[str, SoftTreesScore], key: str) -> list[Clai
     return claims
 
 
-def _claim_of_underfit(found: Mapping[str, SoftTreesScore]) -> list[Claim]:
-    others = [found[key] for key in ("xbart", "sglb") if key in found]
+def _claim_of_underfit(by_method: Mapping[str, SoftTreesScore]) -> list[Claim]:
+    others = [by_method[key] for key in ("xbart", "sglb") if key in by_method]
     if not others:
         return []
     best = min(others, key=lambda score: score.rmse)
-    ratio = found["vst"].rmse / best.rmse
+    ratio = by_method["vst"].rmse / best.rmse
     return [
         judged(
             "VST underfits the wavelet. Trees with hard splits fit it better (figure 7).",
-            f"The RMSE to the true mean is {found['vst'].rmse:.3f} stds of y for VST and "
+            f"The RMSE to the true mean is {by_method['vst'].rmse:.3f} stds of y for VST and "
             f"{best.rmse:.3f} for {best.label}. VST's is {times_text(ratio)} as large.",
             ratio,
             _UNDERFIT,

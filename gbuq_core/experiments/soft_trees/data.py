@@ -221,12 +221,12 @@ def check_points(points: Any) -> Points:
     """Own points as pairs of floats, each rounded to the decimals that a link keeps."""
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise InvalidParameter("points must be a list of pairs (x, y).")
-    found = tuple(_checked_point(i, point) for i, point in enumerate(points))
-    if len(found) > MOST_POINTS:
+    checked = tuple(_checked_point(i, point) for i, point in enumerate(points))
+    if len(checked) > MOST_POINTS:
         raise InvalidParameter(
-            f"There are {len(found)} points, but at most {MOST_POINTS} are allowed: remove some."
+            f"There are {len(checked)} points, but at most {MOST_POINTS} are allowed: remove some."
         )
-    return found
+    return checked
 
 
 def why_no_fit(points: Points) -> str:

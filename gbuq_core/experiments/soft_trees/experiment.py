@@ -191,7 +191,7 @@ _HOW = (
 
 def score_section(scores: Sequence[SoftTreesScore]) -> Section:
     """A line a score and a column a method, so that it fits a phone."""
-    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    lines: list[tuple[str, ...]] = [("Score", *(score.label for score in scores))]
     for title, name in (
         ("Spread where there are rows", "inside"),
         ("Spread where there are none", "outside"),
@@ -200,10 +200,10 @@ def score_section(scores: Sequence[SoftTreesScore]) -> Section:
         ("RMSE to the true mean", "rmse"),
         ("NLL (nats)", "nll"),
     ):
-        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    lines.append(("In the 90 % interval", *(percent(one.coverage, 1) for one in scores)))
-    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
+        lines.append((title, *(digits(getattr(score, name)) for score in scores)))
+    lines.append(("In the 90 % interval", *(percent(score.coverage, 1) for score in scores)))
+    lines.append(("Seconds", *(digits(score.seconds) for score in scores)))
+    lines.append(("Megabytes", *(megabytes(score.memory_bytes) for score in scores)))
     return Section(heading="Scorecard", table=lines, caption=_HOW)
 
 
@@ -240,12 +240,12 @@ def _figure(
     """The functions; while nothing moves, other settings of the picture's knobs are there, too."""
     behind = () if keep is None else counts_ahead(settings)
     panels = []
-    for one in seen:
-        panel = LinesPanel(one.method, one.view, one.note)
-        if keep and one.view is not None and behind and (one.fit.opening is None or one.fresh):
+    for each in seen:
+        panel = LinesPanel(each.method, each.view, each.note)
+        if keep and each.view is not None and behind and (each.fit.opening is None or each.fresh):
             more, moments = keep(
-                f"soft-trees:ahead:{one.method}", [one.fit], (behind, settings.draw_seed),
-                partial(moments_by_draws, one.fit, settings, behind),
+                f"soft-trees:ahead:{each.method}", [each.fit], (behind, settings.draw_seed),
+                partial(moments_by_draws, each.fit, settings, behind),
             )  # fmt: skip
             panel = panel._replace(more=more[: LINES[-1]], moments=moments)
         panels.append(panel)

@@ -109,8 +109,8 @@ def _lines(fit: SoftTreesFit, number: int, thetas: Array) -> FlowLines:
 def flow_at(lines: FlowLines, x: float, which: int = 0) -> tuple[Array, Array, float]:
     """What a tree says at x: the leaves' shares, their values, and the sum weighted by the shares.
 
-    >>> one = np.ones((1, 1))
-    >>> lines = FlowLines(2 * one, -one, np.zeros((1, 2)), np.array([[1.0, 3.0]]))
+    >>> unit = np.ones((1, 1))
+    >>> lines = FlowLines(2 * unit, -unit, np.zeros((1, 2)), np.array([[1.0, 3.0]]))
     >>> shares, values, output = flow_at(lines, 0.5)
     >>> shares, output
     (array([0.5, 0.5]), 2.0)
@@ -128,8 +128,8 @@ def flow_at(lines: FlowLines, x: float, which: int = 0) -> tuple[Array, Array, f
 def describe_flow(flow: TreeFlow, x: float, tree: int = 0, which: int = 0) -> str:
     """Where a point at x ends up, in words.
 
-    >>> one = np.ones((1, 1))
-    >>> lines = FlowLines(2 * one, -one, np.zeros((1, 2)), np.array([[1.0, 3.0]]))
+    >>> unit = np.ones((1, 1))
+    >>> lines = FlowLines(2 * unit, -unit, np.zeros((1, 2)), np.array([[1.0, 3.0]]))
     >>> describe_flow(TreeFlow(1, (0,), (lines,)), 0.5)
     'At x = 0.5 the heaviest of 2 leaves has 50 % of the point. The tree predicts 2.'
     """
@@ -166,7 +166,7 @@ def flow_figure(
         "alt": alt,
         "x": [float(data.x[0]), float(data.x[-1])],
         "rows": {**few_rows(data), **_ROWS},
-        "methods": [_method(*one) for one in zip(fits, flows, strict=True)],
+        "methods": [_method(*pair) for pair in zip(fits, flows, strict=True)],
         "colours": list(_LEAF_COLOURS),
         "legend": [
             {"name": "the tree's prediction", "kind": "line", "colour": "text", "width": 2.4},

@@ -87,14 +87,14 @@ def inside_sections(
     shown = (key for key in soft if METHODS[key].label == values.whose)
     fit = soft[next(shown, next(iter(soft)))]
     look = tree_view(fit, settings)
-    told = [_TRAINED if look.draw is None else _DRAWN, *look.notes]
+    sentences = [_TRAINED if look.draw is None else _DRAWN, *look.notes]
     if len(look.gates):
-        told.append(f"Colours of the gates: {level_words(len(look.gates))}.")
+        sentences.append(f"Colours of the gates: {level_words(len(look.gates))}.")
     words = f"{describe_tree(look)} {describe_elbo(fit)}"
     correlated = _correlations(fit, look.tree, keep)
     return [
         Section(text=_READ, curves=flow_figure_of(values, [*soft.values()], keep)),
-        Section(text=words, sheet=_tree_sheet(fit, look, keep), caption=" ".join(told)),
+        Section(text=words, sheet=_tree_sheet(fit, look, keep), caption=" ".join(sentences)),
         (correlated, _stages(fit, settings, keep)) if fit.method == "vsgbm" else correlated,
     ]
 

@@ -76,7 +76,7 @@ def functions_figure(
 ) -> Curves:
     """Rows, functions, mean and bands of every method; without a method, the rows alone."""
     settings = SoftTreesSettings() if settings is None else settings
-    knobs = knobs if any(one.view is not None for one in methods) else ()
+    knobs = knobs if any(method.view is not None for method in methods) else ()
     facets = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1
     rows_of_panels = -(-max(len(methods), 1) // max(facets, 1))
     axes = [_axes(data, False), _axes(data, True)]
@@ -84,23 +84,23 @@ def functions_figure(
     frame = {"range": now["y"], "label": "y"}
     behind = hatches(data.x, ~data.support) if methods else []
     before = _rows_and_truth(data, _PLACED_INK if place else _INK)
-    notes = [one.note or (spread_note(one.view, data) if one.view else "") for one in methods]
+    notes = [each.note or (spread_note(each.view, data) if each.view else "") for each in methods]
     panels: list[Part] = []
     n_read = 0  # of the values that can be read off
-    for one, note in zip(methods, notes, strict=True):
-        belief = [] if one.view is None else _belief(one.view, data, settings)
-        mean = [] if one.view is None else _mean(one.view)
+    for method, note in zip(methods, notes, strict=True):
+        belief = [] if method.view is None else _belief(method.view, data, settings)
+        mean = [] if method.view is None else _mean(method.view)
         panel = {
             **frame,
-            "title": METHOD_STYLES[one.method].label,
+            "title": METHOD_STYLES[method.method].label,
             "note": note,
-            "colour": METHOD_STYLES[one.method].colour,
+            "colour": METHOD_STYLES[method.method].colour,
             "layers": [*behind, *belief, *before, *mean],
         }
-        if knobs and one.view is not None and one.moments:
+        if knobs and method.view is not None and method.moments:
             places = {"first": len(behind), "count": len(belief)}
-            panel["live"] = {**places, **_for_knobs(one, one.view, data, n_read)}
-        n_read += one.view is not None
+            panel["live"] = {**places, **_for_knobs(method, method.view, data, n_read)}
+        n_read += method.view is not None
         panels.append(panel)
     if not panels:
         panels = [{**frame, "title": "Rows", "colour": "text", "layers": [*behind, *before]}]
@@ -110,10 +110,10 @@ def functions_figure(
     if place:
         more["place"] = {"x": data.X[:, 0].tolist(), "y": data.y.tolist()}  # come back
     titled = zip(methods, notes, strict=True)
-    said = (f"{METHODS[one.method].label}: {note}." for one, note in titled if note)
+    sentences = (f"{METHODS[method.method].label}: {note}." for method, note in titled if note)
     return draw_curves(
         "soft-trees",
-        " ".join([describe_data(data), *said]),
+        " ".join([describe_data(data), *sentences]),
         height if rows_of_panels == 1 else 1.15 * height / rows_of_panels,
         axis(now["x"], "x"),
         panels,
@@ -157,27 +157,27 @@ def _axes(data: SoftTreesData, focus: bool) -> Part:
     return {"x": [left, right], "y": [low, high]}
 
 
-def _for_knobs(one: LinesPanel, view: SoftTreesView, data: SoftTreesData, place: int) -> Part:
+def _for_knobs(method: LinesPanel, view: SoftTreesView, data: SoftTreesData, place: int) -> Part:
     """A method's moments for each number of functions, each sent once, and all its lines."""
-    assert one.more is not None
+    assert method.more is not None
     few = _places_of_bands(view.x)
     sent: list[SoftTreesMoments] = []
     which = []
-    for moments in one.moments:
+    for moments in method.moments:
         same = (i for i, old in enumerate(sent) if np.array_equal(old.loc, moments.loc))
         which.append(next(same, len(sent)))
         if which[-1] == len(sent):
             sent.append(moments)
-    colour = METHOD_STYLES[one.method].colour
+    colour = METHOD_STYLES[method.method].colour
     parts = ("loc", "data", "knowledge")
     return {
         "x": rounded(view.x[few]),
         "places": few.tolist(),
         "moments": [{part: rounded(getattr(each, part)) for part in parts} for each in sent],
         "set": which,
-        "notes": [one.note or spread_note(each, data) for each in sent],
-        "most": len(one.more),
-        "sheaf": pack_sheaf(view.x, one.more, data.y_range, colour, 1.0),
+        "notes": [method.note or spread_note(each, data) for each in sent],
+        "most": len(method.more),
+        "sheaf": pack_sheaf(view.x, method.more, data.y_range, colour, 1.0),
         "read": place + (data.true_mean is not None) if np.array_equal(view.x, data.x) else None,
     }
 
@@ -302,7 +302,7 @@ def _legend(
     entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})
     if methods and not data.support.all():
         entries.append({"name": "no rows", "kind": "hatch", "colour": "text"})
-    views = [one.view for one in methods if one.view is not None]
+    views = [method.view for method in methods if method.view is not None]
     if len(methods) == len(views) == 1:
         return labelled(entries, _places(views[0], data, focus))
     return entries
@@ -314,7 +314,7 @@ def _places(view: SoftTreesView, data: SoftTreesData, focus: bool) -> dict[str, 
     x, loc, axes = view.x[few], view.loc[few], _axes(data, focus)
     inner = N_STD * np.sqrt(view.data[few])
     outer = N_STD * np.sqrt(view.data[few] + view.knowledge[few])
-    lines = {"mean": [loc], "sampled functions": [one[few] for one in view.functions[:_NAMED]]}
+    lines = {"mean": [loc], "sampled functions": list(view.functions[:_NAMED, few])}
     if data.true_mean is not None:
         lines["truth"] = [np.interp(x, data.x, data.true_mean)]
     within = {
@@ -330,7 +330,7 @@ def _read(data: SoftTreesData, methods: Sequence[LinesPanel]) -> Part:
     values: list[Part] = []
     if data.true_mean is not None:
         values.append({"name": "truth", "at": rounded(data.true_mean)})
-    for view in (one.view for one in methods):
+    for view in (method.view for method in methods):
         if view is None:
             continue
         std = np.sqrt(view.data + view.knowledge)

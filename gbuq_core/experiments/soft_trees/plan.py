@@ -65,16 +65,16 @@ METHODS: Mapping[str, SoftTreesMethod] = MappingProxyType(_METHODS)
 SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == "soft")
 
 
-def _is_soft(one: SoftTreesSettings) -> bool:
-    return METHODS[one.method].family == "soft"
+def _is_soft(settings: SoftTreesSettings) -> bool:
+    return METHODS[settings.method].family == "soft"
 
 
-def _is_drawn(one: SoftTreesSettings) -> bool:
-    return one.data != OWN
+def _is_drawn(settings: SoftTreesSettings) -> bool:
+    return settings.data != OWN
 
 
 def _is(method: str) -> Callable[[SoftTreesSettings], bool]:
-    return lambda one: one.method == method
+    return lambda settings: settings.method == method
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +188,7 @@ class SoftTreesSettings:
         help="Bands and scores follow from this many functions. A Gaussian process needs none.",
     )  # fmt: skip
     points: tuple[tuple[float, float], ...] = setting(
-        OWN_START, "Points", group="page", fits=True, uses=lambda one: one.data == OWN,
+        OWN_START, "Points", group="page", fits=True, uses=lambda settings: settings.data == OWN,
         codec=Codec(decode_points, encode_points), pattern=POINTS_PATTERN,
         check=problem_with_points, most=_CHARACTERS * MOST_POINTS,
         help="Points as x_y with a tilde between them: -1.25_0.5~0_0.333",

@@ -78,7 +78,7 @@ class RankSettings:
     # A table has the rows that it has.
     rows: int = setting(
         200, "Training rows", low=20, high=MOST_RANK_ROWS,
-        uses=lambda one: RANK_DATASETS[one.data].rows is None,
+        uses=lambda settings: RANK_DATASETS[settings.data].rows is None,
     )  # fmt: skip
     depth: int = setting(2, of="vst.depth", arg="depth", limits=(0, 4))
     leaf: str = setting("linear", of="vst.leaf", arg="leaf")
@@ -177,17 +177,17 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
     with stage(len(jobs)):
         scores = np.array(parallel_map(score, jobs))
     by_seed = scores.reshape(plan.n_seeds, len(plan.ranks), 2).transpose(1, 0, 2)
-    found = by_seed[..., 0]
+    aurocs = by_seed[..., 0]
     error = np.full(len(plan.ranks), np.nan)
     if plan.n_seeds > 1:
-        error = found.std(axis=1, ddof=1) / np.sqrt(plan.n_seeds)
+        error = aurocs.std(axis=1, ddof=1) / np.sqrt(plan.n_seeds)
     return RankRun(
         plan,
         RANK_DATASETS[plan.data].label,
         np.array(plan.ranks, dtype=np.int64),
         rank_parameters(plan),
-        found,
-        found.mean(axis=1),
+        aurocs,
+        aurocs.mean(axis=1),
         error,
         by_seed[..., 1],
         time.perf_counter() - began,

@@ -106,8 +106,8 @@ def _tuning_sections(run: TuningRun, values: SimpleNamespace) -> list[Section]:
     """The best settings, in words and as a table."""
     head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
     rows = [
-        (f"{one.depth}", *(f"{value:g}" for value in one[1:4]), *map(digits, one[4:]))
-        for one in run.tried[:_SHOWN]
+        (f"{knobs.depth}", *(f"{value:g}" for value in knobs[1:4]), *map(digits, knobs[4:]))
+        for knobs in run.tried[:_SHOWN]
     ]
     caption = (
         f"The {len(rows)} of {len(run.tried)} settings with the highest ELBO. ELBO and density are "

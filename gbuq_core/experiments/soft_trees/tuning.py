@@ -58,7 +58,7 @@ class TuningRun(NamedTuple):
     @property
     def most_likely(self) -> TunedKnobs:
         """The setting under which the held-out rows have the highest density."""
-        return max(self.tried, key=lambda one: one.log_score)
+        return max(self.tried, key=lambda knobs: knobs.log_score)
 
 
 def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
@@ -120,7 +120,7 @@ def run_tuning(plan: SoftTreesSettings) -> TuningRun:
     return TuningRun(
         plan,
         METHODS[plan.method].label,
-        tuple(sorted(tried, key=lambda one: -one.elbo)),
+        tuple(sorted(tried, key=lambda knobs: -knobs.elbo)),
         round(HELD_OUT * len(data.y)),
         len(data.y),
         time.perf_counter() - began,
@@ -148,8 +148,8 @@ def describe_tuning(run: TuningRun) -> str:
     )
 
 
-def _knobs_text(one: TunedKnobs) -> str:
+def _knobs_text(knobs: TunedKnobs) -> str:
     return (
-        f"depth {one.depth}, sharpness {one.beta:g}, prior std {one.prior_scale:g} and learning "
-        f"rate {one.learning_rate:g}"
+        f"depth {knobs.depth}, sharpness {knobs.beta:g}, prior std {knobs.prior_scale:g} and "
+        f"learning rate {knobs.learning_rate:g}"
     )

@@ -55,7 +55,7 @@ def draw_numbers(opened: Opened, numbers: Sequence[BoardNumber], open_cell: str)
         "c3": [one.error for one in numbers],
         "c4": [one.theirs for one in numbers],
         "c5": [one.their_error for one in numbers],
-        "c6": [one.said for one in numbers],
+        "c6": [number.verdict for number in numbers],
         "c7": [one.splits for one in numbers],
         "c8": [one.seconds for one in numbers],
     }

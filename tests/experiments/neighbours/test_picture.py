@@ -236,8 +236,9 @@ def test_reasons_show_the_cut_the_path_and_the_score(curve):
 
 
 def test_one_k_alone_draws_no_curve_of_scores_and_a_table_no_true_noise(table):
-    one = table.search.tuning._replace(n_neighbors=np.array([3]), nll=np.ones(1), crps=np.ones(1))
-    sheet = reasons_sheet(table._replace(search=table.search._replace(tuning=one)))
+    tuning, score = table.search.tuning, np.ones(1)
+    tuning = tuning._replace(n_neighbors=np.array([3]), nll=score, crps=score)
+    sheet = reasons_sheet(table._replace(search=table.search._replace(tuning=tuning)))
     assert [strip.title for strip in sheet.strips] == [
         "Affinity of all training rows",
         "Its scale against k",

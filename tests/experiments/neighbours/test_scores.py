@@ -67,8 +67,8 @@ def test_all_methods_are_scored_on_the_same_rows(run, baselines):
     by_key = {score.key: score for score in scores}
     y, view = run.fit.data.y_test, run.view
     assert by_key["ibug"].crps == view.test_crps
-    for key, found in baselines.items():
-        assert by_key[key].rmse == rmse(y, found.loc)
+    for key, baseline in baselines.items():
+        assert by_key[key].rmse == rmse(y, baseline.loc)
     low, high = view.loc - 1.6448536 * view.scale, view.loc + 1.6448536 * view.scale
     assert by_key["ibug"].coverage == interval_coverage(y, low, high, 0.9).observed[0]
     assert by_key["ibug"].width == pytest.approx((high - low).mean(), rel=1e-6)  # 8 digits above
@@ -243,9 +243,9 @@ def test_the_code_computes_the_same(change, capsys):
     exec(code, namespace)  # the code is this project's own
     np.testing.assert_array_equal(namespace["scale"], own.view.scale)
     np.testing.assert_array_equal(namespace["one"].indices[0, : own.view.k], own.look.indices)
-    said = capsys.readouterr().out
-    assert f"RMSE {own.view.test_rmse:.4g}" in said
-    assert f"training row {own.look.indices[0] + 1}: {own.look.affinities[0]} trees" in said
+    output = capsys.readouterr().out
+    assert f"RMSE {own.view.test_rmse:.4g}" in output
+    assert f"training row {own.look.indices[0] + 1}: {own.look.affinities[0]} trees" in output
 
 
 def test_the_code_without_a_place_looks_where_the_picture_does(run):

@@ -54,10 +54,10 @@ def test_ranks_are_percentiles(rng):
 def test_crossings_lie_beside_the_support_both_ways():
     support = np.zeros((SIDE, SIDE), dtype=bool)
     support[5:10, 5:10] = support[20:30, 40:50] = True
-    found = crossings(support.ravel()).reshape(SIDE, SIDE)
-    expected = np.zeros_like(found)
+    crossed = crossings(support.ravel()).reshape(SIDE, SIDE)
+    expected = np.zeros_like(crossed)
     expected[5:10, 40:50] = expected[20:30, 5:10] = True
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(crossed, expected)
 
 
 def test_edits_that_leave_nothing_are_refused_with_a_sentence():
@@ -122,7 +122,7 @@ def test_estimates_grow_with_the_work():
 )
 def test_exported_python_computes_the_same_maps(settings, capsys):
     exec(compile(novelty_code(settings), "exported", "exec"), {})
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     maps = run_novelty(settings).maps
     for name, key in (
         ("novelty", "novelty"),
@@ -131,8 +131,8 @@ def test_exported_python_computes_the_same_maps(settings, capsys):
         ("distance to rows", "distance"),
     ):
         values = maps.of(key)
-        assert f"{name}: {values.min():.4g} to {values.max():.4g}" in said
-    assert said.count("training rows in the leaf") == 5
+        assert f"{name}: {values.min():.4g} to {values.max():.4g}" in output
+    assert output.count("training rows in the leaf") == 5
 
 
 SYNTHETIC = [key for key in DATASETS if key != "table"]

@@ -136,7 +136,7 @@ def test_calibration_must_not_be_worse_on_any_set():
 
 
 @pytest.mark.parametrize(
-    ("default", "paper", "verdict", "told"),
+    ("default", "paper", "verdict", "place"),
     [
         (0.8, 0.9, MET, "is first too"),  # forms of MACAU are no rivals of each other
         (0.9, 0.8, MET, "is first too"),
@@ -146,15 +146,15 @@ def test_calibration_must_not_be_worse_on_any_set():
     ],
 )
 def test_macaus_default_is_first_among_trees_whatever_a_linear_model_does(
-    default, paper, verdict, told
+    default, paper, verdict, place
 ):
     of = {"macau_linear:auto": default, "macau_linear": paper, "conformal_linear": 0.1}
     board = with_scores(FULL, "macau", lambda result: {"crps": of.get(result.method, 1.0)})
     why = Finding("Why it is not", "", (Place("macau", "linear", "macau_linear", "crps"),))
     bar = bar_of(replace(board, findings=(why,)), MACAU)
     assert (bar.verdict, bar.possible) == (verdict, 1)
-    assert told in bar.items[0].detail
-    assert bar.explained == (("Why it is not",) if told == "is not first" else ())
+    assert place in bar.items[0].detail
+    assert bar.explained == (("Why it is not",) if place == "is not first" else ())
 
 
 def test_macaus_bar_is_open_without_the_default():

@@ -159,8 +159,8 @@ def test_means_are_over_splits_and_an_own_error_counts_for_a_single_one():
     assert replace(table, results=tuple(timed)).seconds("boston", "sglb") == 3.0  # no tuning
     assert table.seconds("boston", "unheard") is None
     own = BoardResult("boston", 0, "sglb", {"nll": 2.0}, 1.0, 0, {"nll": 0.3})
-    one = replace(table, results=(own,))
-    assert one.ours("boston", "sglb", "nll") == MeanError(2.0, 0.3)
+    table_of_one = replace(table, results=(own,))
+    assert table_of_one.ours("boston", "sglb", "nll") == MeanError(2.0, 0.3)
     bare = replace(table, results=(own._replace(errors={}),))
     assert math.isnan(bare.ours("boston", "sglb", "nll").error)
 
@@ -203,6 +203,6 @@ def test_every_method_is_explained_by_a_file_and_a_page_that_exist():
     addresses = {page.url_path for page in PAGES}
     for table in BOARD.tables:
         for method in table.methods:
-            found = explain_method(method)
-            assert (ROOT / "docs" / found.doc).is_file()
-            assert found.page in addresses  # "" is Home, and stands for none
+            explained = explain_method(method)
+            assert (ROOT / "docs" / explained.doc).is_file()
+            assert explained.page in addresses  # "" is Home, and stands for none

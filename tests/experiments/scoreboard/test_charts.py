@@ -71,12 +71,12 @@ NAMES = ["a", "b", "c"]
 def ranking(ranks, groups=(), difference=NAN, records=("sglb", None, "gp")):
     methods = [BoardMethod(key, key, record) for key, record in zip(NAMES, records, strict=True)]
     ranks = np.asarray(ranks, dtype=float)
-    found = Ranking(
+    ranking = Ranking(
         table="ours", score=CRPS, methods=tuple(methods[: len(ranks)]), sets=(), means=ranks,
         ranks=ranks, left_out=(),
     )  # fmt: skip
-    vars(found).update(critical_difference=difference, groups=tuple(groups))  # computed elsewhere
-    return found
+    vars(ranking).update(critical_difference=difference, groups=tuple(groups))  # computed elsewhere
+    return ranking
 
 
 GROUPS = ranking(RANKS, [("a", "b"), ("b", "c")], 1.2)
@@ -124,18 +124,18 @@ def test_ours_and_the_papers_numbers_have_two_errors_on_each_side():
 
 def test_every_rank_is_written_in_its_cell():
     rows = ranks_figure(NAMES, ["one", "two"], RANKS, RANKS / 7, "CRPS")["data"]["values"]
-    found = {(row["c0"], row["c1"]): (row["c2"], row["c4"]) for row in rows}
-    assert found["a", "two"] == (2.5, "2.5")
-    assert found["c", "one"] == (3.0, "3")
-    assert len(found) == RANKS.size
+    cells = {(row["c0"], row["c1"]): (row["c2"], row["c4"]) for row in rows}
+    assert cells["a", "two"] == (2.5, "2.5")
+    assert cells["c", "one"] == (3.0, "3")
+    assert len(cells) == RANKS.size
 
 
 def test_a_cell_without_a_rank_is_hatched_and_says_why():
     means = np.where(RANKS == 3.0, np.nan, RANKS)
-    for known, said in ((RANKS, "not ranked"), (means, "not computed yet")):
+    for known, words in ((RANKS, "not ranked"), (means, "not computed yet")):
         spec = ranks_figure(NAMES, ["one", "two"], PARTLY, known, "CRPS")
         (row,) = (row for row in spec["data"]["values"] if row["c2"] is None)
-        assert (row["c0"], row["c1"], row["c4"], row["c5"]) == ("c", "one", "", said)
+        assert (row["c0"], row["c1"], row["c4"], row["c5"]) == ("c", "one", "", words)
         assert spec["layer"][0]["encoding"]["text"] == {"field": "c6"}
         marked = {(each["c0"], each["c1"]) for each in spec["data"]["values"] if each["c6"]}
         assert marked == {("c", "one")}
@@ -228,17 +228,17 @@ TABLE = made_up_board().table("sglb")
 
 def test_each_number_is_named_with_the_papers_and_its_word():
     numbers = [find_number(TABLE, "boston", method.key, "nll") for method in TABLE.methods]
-    said = describe_numbers(numbers, "NLL")
-    assert said.startswith("NLL on boston: ")
-    parts = dict(zip(numbers, said.partition(": ")[2].rstrip(".").split("; "), strict=True))
-    for one, part in parts.items():
-        assert part.startswith(one.method.label)
-        assert ("not computed yet" in part) == np.isnan(one.ours)
-        assert ("paper" in part) == np.isfinite(one.theirs)
-        assert part.endswith(f"({one.word})") or not one.word
-    assert {"better", "worse", "same"} & {one.word for one in numbers}
+    words = describe_numbers(numbers, "NLL")
+    assert words.startswith("NLL on boston: ")
+    parts = dict(zip(numbers, words.partition(": ")[2].rstrip(".").split("; "), strict=True))
+    for number, part in parts.items():
+        assert part.startswith(number.method.label)
+        assert ("not computed yet" in part) == np.isnan(number.ours)
+        assert ("paper" in part) == np.isfinite(number.theirs)
+        assert part.endswith(f"({number.word})") or not number.word
+    assert {"better", "worse", "same"} & {number.word for number in numbers}
     empty = made_up_board(sets=()).table("sglb")
-    assert find_number(empty, "boston", "sglb", "nll").said == "not computed yet"
+    assert find_number(empty, "boston", "sglb", "nll").verdict == "not computed yet"
     with pytest.raises(InvalidParameter):
         find_number(TABLE, "x", "sglb", "nll")
 
@@ -249,6 +249,6 @@ def test_methods_that_all_differ_are_said_to():
         key: {f"s{i}": [base + 0.1 * rng.random()] for i in range(40)}
         for key, base in (("a", 1.0), ("b", 2.0), ("c", 3.0))
     }
-    said = describe_groups(rank_methods(table_of(numbers), "score"))
-    assert "methods differ" in said
-    assert said.endswith("Every method is told apart from the next one.")
+    words = describe_groups(rank_methods(table_of(numbers), "score"))
+    assert "methods differ" in words
+    assert words.endswith("Every method is told apart from the next one.")

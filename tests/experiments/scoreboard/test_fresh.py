@@ -36,12 +36,12 @@ def answering(**answer):
 
 def test_the_process_is_asked_for_the_cell_and_its_scores_come_back(tmp_path):
     root = make_checkout(tmp_path, answering(result=ANSWER))
-    found = run_cell("macau", "linear", "ibug:xgboost", 2, checkout=root)
-    assert (found.table, found.set, found.method, found.split) == (
+    cell = run_cell("macau", "linear", "ibug:xgboost", 2, checkout=root)
+    assert (cell.table, cell.set, cell.method, cell.split) == (
         "macau", "linear", "ibug:xgboost", 2,
     )  # fmt: skip
-    assert found.scores == {"crps": 0.25}
-    assert found.seconds == 1.5
+    assert cell.scores == {"crps": 0.25}
+    assert cell.seconds == 1.5
     cell, folder, effort, known, _ = json.loads((tmp_path / "asked.json").read_text())
     assert cell == ["macau", "linear", 2, "ibug:xgboost"]
     assert (folder, effort, known) == (None, "small", {})
@@ -110,6 +110,6 @@ def test_a_stopped_job_ends_the_process(tmp_path):
 
 
 def test_a_cell_of_the_checkout_is_computed():
-    found = run_cell("macau", "one_dimensional", "forest")
-    assert found.scores["crps"] > 0.0
-    assert found.seconds > 0.0
+    cell = run_cell("macau", "one_dimensional", "forest")
+    assert cell.scores["crps"] > 0.0
+    assert cell.seconds > 0.0

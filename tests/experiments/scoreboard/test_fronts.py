@@ -16,26 +16,26 @@ points = st.lists(
 )
 
 
-def naive_front(found):
+def naive_front(points):
     return [
         not any(
-            s <= seconds and v <= value and (s < seconds or v < value) for s, v in found
+            s <= seconds and v <= value and (s < seconds or v < value) for s, v in points
         )
-        for seconds, value in found
+        for seconds, value in points
     ]  # fmt: skip
 
 
-@given(found=points)
-def test_the_front_is_that_of_the_slow_twin(found):
-    seconds, losses = np.array(found).T
-    assert on_front(seconds, losses).tolist() == naive_front(found)
+@given(timed=points)
+def test_the_front_is_that_of_the_slow_twin(timed):
+    seconds, losses = np.array(timed).T
+    assert on_front(seconds, losses).tolist() == naive_front(timed)
     assert on_front(seconds, losses).any()
 
 
-@given(found=points, slower=st.floats(0.0, 3.0), worse=st.floats(0.0, 3.0), at=st.integers(0, 11))
-def test_a_beaten_method_changes_no_front(found, slower, worse, at):
-    seconds, losses = np.array(found).T
-    k = at % len(found)
+@given(timed=points, slower=st.floats(0.0, 3.0), worse=st.floats(0.0, 3.0), at=st.integers(0, 11))
+def test_a_beaten_method_changes_no_front(timed, slower, worse, at):
+    seconds, losses = np.array(timed).T
+    k = at % len(timed)
     if slower + worse == 0.0:
         return
     more = on_front(np.r_[seconds, seconds[k] + slower], np.r_[losses, losses[k] + worse])

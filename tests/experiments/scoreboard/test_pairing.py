@@ -46,13 +46,13 @@ def pair_of(first, second, higher=False):
 @given(first=values, second=values, higher=st.booleans())
 def test_the_test_is_that_of_the_textbook_and_wins_turn_round(first, second, higher):
     n = min(len(first), len(second))
-    found, turned = pair_of(first, second, higher)
+    pair, turned = pair_of(first, second, higher)
     # Whole numbers: sums are exact, and the rest is a few roundings.
-    assert found.p_value == pytest.approx(naive_p(first[:n], second[:n]), rel=CANCELLED, abs=ZERO)
-    assert turned.outcome == MIRROR[found.outcome]
-    assert turned.gain.mean == -found.gain.mean
-    assert found.splits == n
-    if found.outcome == WIN:
+    assert pair.p_value == pytest.approx(naive_p(first[:n], second[:n]), rel=CANCELLED, abs=ZERO)
+    assert turned.outcome == MIRROR[pair.outcome]
+    assert turned.gain.mean == -pair.gain.mean
+    assert pair.splits == n
+    if pair.outcome == WIN:
         assert (sum(first[:n]) > sum(second[:n])) == higher
 
 
@@ -75,19 +75,19 @@ def test_a_single_split_tells_nothing():
 def test_counts_over_sets():
     low, high, mixed = [1.0, 1.1, 0.9], [2.0, 2.2, 1.9], [1.0, 1.2, 0.85]
     table = table_of({"a": {"x": low, "y": low, "z": high}, "b": {"x": high, "y": mixed, "z": low}})
-    (found,) = tally(table, "score", "a")
-    assert (found.other, str(found)) == ("b", "1-1-1")
+    (record,) = tally(table, "score", "a")
+    assert (record.other, str(record)) == ("b", "1-1-1")
     (turned,) = tally(table, "score", "b")
-    assert [found.count(each) for each in (WIN, TIE, LOSS)] == [
+    assert [record.count(each) for each in (WIN, TIE, LOSS)] == [
         turned.count(each) for each in (LOSS, TIE, WIN)
     ]
 
 
 def test_the_boards_own_methods_can_be_counted():
     table = made_up_board().table("ibug")
-    found = tally(table, "crps", "ibug_cbu", ["ngboost", "virtual_sglb", "ibug"])
-    assert [each.other for each in found] == ["ngboost", "virtual_sglb", "ibug"]
-    assert all(len(each.pairs) == len(table.sets) for each in found)
+    records = tally(table, "crps", "ibug_cbu", ["ngboost", "virtual_sglb", "ibug"])
+    assert [each.other for each in records] == ["ngboost", "virtual_sglb", "ibug"]
+    assert all(len(each.pairs) == len(table.sets) for each in records)
     with pytest.raises(InvalidParameter, match="No method wins by"):
         tally(table, "sharpness", "ibug_cbu")
     with pytest.raises(InvalidParameter, match="no method 'x'"):
@@ -98,29 +98,29 @@ BOARD = made_up_board(findings=[("Why", "Because.", ["sglb/boston/*/*"])])
 
 
 def test_differences_are_those_that_the_tables_judge_so():
-    found = list_differences(BOARD)
+    differences = list_differences(BOARD)
     expected = {
         (table.key, *where)
         for table in BOARD.tables
         for where in table.published
         if (beside := table.beside(*where)) is not None and beside.word in (BETTER, WORSE)
     }
-    assert {tuple(each.place) for each in found} == expected
-    assert len(found) == len(expected) > 10
-    words = [each.beside.word for each in found]
+    assert {tuple(each.place) for each in differences} == expected
+    assert len(differences) == len(expected) > 10
+    words = [each.beside.word for each in differences]
     assert words == sorted(words, reverse=True)  # worse ones first
-    for each in found:
+    for each in differences:
         assert bool(each.findings) == (each.place[:2] == ("sglb", "boston"))
     assert {each.place.table for each in list_differences(BOARD, "ibug")} == {"ibug"}
 
 
 def test_counts_add_up():
-    found = {each.table: each for each in count_agreement(BOARD)}
+    agreements = {each.table: each for each in count_agreement(BOARD)}
     differing = list_differences(BOARD)
     for table in BOARD.tables:
         here = [each.beside.word for each in differing if each.place.table == table.key]
-        counts = found[table.key]
+        counts = agreements[table.key]
         assert (counts.better, counts.worse) == (here.count(BETTER), here.count(WORSE))
         judged = [where for where in table.published if (b := table.beside(*where)) and b.word]
         assert counts.judged == len(judged)
-    assert found["cyclical"].judged == 0  # the paper's set is not here
+    assert agreements["cyclical"].judged == 0  # the paper's set is not here

@@ -122,8 +122,8 @@ def test_critical_differences_are_those_of_the_table_in_print():
     printed = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102,
                10: 3.164}  # fmt: skip
     for k, q in printed.items():
-        found = critical_difference(k, 7) / math.sqrt(k * (k + 1) / (6.0 * 7))
-        assert found == pytest.approx(q, abs=1e-3)  # it cuts digits off
+        factor = critical_difference(k, 7) / math.sqrt(k * (k + 1) / (6.0 * 7))
+        assert factor == pytest.approx(q, abs=1e-3)  # it cuts digits off
     assert math.isnan(critical_difference(1, 7))
     assert math.isnan(critical_difference(3, 1))
 
@@ -145,8 +145,8 @@ def test_groups_are_those_of_the_slow_twin(ranks, difference):
     gaps = [b - a for a, b in itertools.combinations(ranks, 2)]
     if any(abs(gap - difference) < 1e-9 for gap in gaps):
         return
-    found = group_ranks(np.array(ranks), difference)
-    assert found == naive_groups(ranks, difference)
+    groups = group_ranks(np.array(ranks), difference)
+    assert groups == naive_groups(ranks, difference)
 
 
 def test_without_a_critical_difference_nobody_is_told_apart():
@@ -156,7 +156,7 @@ def test_without_a_critical_difference_nobody_is_told_apart():
 
 def numbers(**methods):
     return {
-        key: {name: found if isinstance(found, list) else [found] for name, found in sets.items()}
+        key: {name: np.atleast_1d(values).tolist() for name, values in sets.items()}
         for key, sets in methods.items()
     }
 
@@ -170,28 +170,28 @@ def test_only_methods_with_all_sets_are_ranked_and_the_rest_is_said():
             d={"one": 3, "two": 3},
         )
     )
-    found = rank_methods(table, "score")
-    assert [each.key for each in found.sets] == ["one", "two"]
-    assert [each.key for each in found.methods] == ["a", "b", "d"]
-    assert found.left_out == (
+    ranking = rank_methods(table, "score")
+    assert [each.key for each in ranking.sets] == ["one", "two"]
+    assert [each.key for each in ranking.methods] == ["a", "b", "d"]
+    assert ranking.left_out == (
         "The set three does not count: 1 of 4 methods have it.",
         "c is not ranked: it has no result on two.",
     )
-    assert "Two" not in found.words
-    found = rank_methods(table, "score", ["a", "c"], ["one"])
-    assert [each.key for each in found.methods] == ["c", "a"]
-    assert found.left_out == ()
-    assert math.isnan(found.p_value)
-    assert math.isnan(found.critical_difference)
+    assert "Two" not in ranking.words
+    ranking = rank_methods(table, "score", ["a", "c"], ["one"])
+    assert [each.key for each in ranking.methods] == ["c", "a"]
+    assert ranking.left_out == ()
+    assert math.isnan(ranking.p_value)
+    assert math.isnan(ranking.critical_difference)
     with pytest.raises(InvalidData, match=r"choose fewer sets\.$"):
         rank_methods(table, "score", ["c"], ["two"])
 
 
 def test_means_are_over_the_splits_that_all_methods_have():
     table = table_of(numbers(a={"one": [1, 1, 90]}, b={"one": [2, 2]}))
-    found = rank_methods(table, "score")
-    assert found.means.ravel().tolist() == [1.0, 2.0]
-    assert [each.key for each in found.methods] == ["a", "b"]
+    ranking = rank_methods(table, "score")
+    assert ranking.means.ravel().tolist() == [1.0, 2.0]
+    assert [each.key for each in ranking.methods] == ["a", "b"]
 
 
 def test_higher_scores_rank_first_where_they_are_better():
@@ -209,11 +209,11 @@ def test_a_score_that_nobody_wins_by_is_refused():
 
 @pytest.mark.parametrize(("key", "score"), [("ours", "crps"), ("sglb", "nll"), ("ibug", "crps")])
 def test_the_boards_own_tables_can_be_ranked(key, score):
-    found = rank_methods(made_up_board().table(key), score)
-    k, n = found.ranks.shape
-    assert (k, n) == (len(found.methods), len(found.sets))
-    assert (np.diff(found.mean_ranks) >= 0).all()
-    assert found.mean_ranks.sum() == pytest.approx(k * (k + 1) / 2, rel=SAME_SUM)
-    assert {method for group in found.groups for method in group} <= {m.key for m in found.methods}
-    assert found.words.startswith("Mean ranks by ")
-    assert f"{n} sets" in found.words
+    ranking = rank_methods(made_up_board().table(key), score)
+    k, n = ranking.ranks.shape
+    assert (k, n) == (len(ranking.methods), len(ranking.sets))
+    assert (np.diff(ranking.mean_ranks) >= 0).all()
+    assert ranking.mean_ranks.sum() == pytest.approx(k * (k + 1) / 2, rel=SAME_SUM)
+    assert set().union(*ranking.groups) <= {method.key for method in ranking.methods}
+    assert ranking.words.startswith("Mean ranks by ")
+    assert f"{n} sets" in ranking.words

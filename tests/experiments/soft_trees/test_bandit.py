@@ -47,8 +47,8 @@ def test_rewards_are_those_of_the_paper():
         return 1 / (1 + np.exp(-z))
 
     expected = sigmoid(beta * (x + alpha - offset)) - sigmoid(beta * (x - alpha - offset))
-    found = mean_rewards(np.array([x]), 5, alpha, beta)[0]
-    assert found[list(arm_offsets(5).round(9)).index(offset)] == pytest.approx(expected)
+    rewards = mean_rewards(np.array([x]), 5, alpha, beta)[0]
+    assert rewards[list(arm_offsets(5).round(9)).index(offset)] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n_arms", [2, 5, 20])

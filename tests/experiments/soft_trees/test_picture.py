@@ -90,18 +90,18 @@ def test_every_method_has_a_panel_with_its_functions_mean_and_bands(data, method
     spec = functions_figure(data, methods).spec
     assert [panel["title"] for panel in spec["panels"]] == ["VST", "Gaussian process"]
     assert spec["facets"] == 2
-    for panel, one in zip(spec["panels"], (method.view for method in methods), strict=True):
+    for panel, view in zip(spec["panels"], (method.view for method in methods), strict=True):
         assert panel["range"] == [-2.0, 2.0]
         (sheaf,) = layers(panel, "sheaf")
         x, functions = unpack_sheaf(sheaf)
-        np.testing.assert_allclose(x, one.x)
+        np.testing.assert_allclose(x, view.x)
         # 65,535 steps over three heights of the picture, 12: half a step is 9.2e-5.
-        np.testing.assert_allclose(functions, np.clip(one.functions, -6, 6), atol=9.3e-5)
-        (mean,) = layers(panel, "line", colour=METHOD_STYLES[one.method].colour)
-        np.testing.assert_allclose(mean["y"], one.loc, **ROUNDING)
+        np.testing.assert_allclose(functions, np.clip(view.functions, -6, 6), atol=9.3e-5)
+        (mean,) = layers(panel, "line", colour=METHOD_STYLES[view.method].colour)
+        np.testing.assert_allclose(mean["y"], view.loc, **ROUNDING)
         rim, band, top = layers(panel, "band")
-        np.testing.assert_allclose(band["high"], one.loc + 2 * 0.2, **ROUNDING)
-        np.testing.assert_allclose(top["high"], one.loc + 2 * np.sqrt(0.13), **ROUNDING)
+        np.testing.assert_allclose(band["high"], view.loc + 2 * 0.2, **ROUNDING)
+        np.testing.assert_allclose(top["high"], view.loc + 2 * np.sqrt(0.13), **ROUNDING)
         np.testing.assert_allclose(rim["high"], band["low"])
         assert rim["opacity"] > band["opacity"]
         (truth,) = layers(panel, "line", colour="text")
@@ -129,10 +129,10 @@ def test_functions_or_bands_or_both(data, methods, show, n_sheaves, n_bands):
 
 
 def test_many_methods_share_the_height_of_one_row(data, methods):
-    one = functions_figure(data, methods).spec["height"]
+    height = functions_figure(data, methods).spec["height"]
     many = functions_figure(data, methods * 3).spec
     assert many["facets"] == 3
-    assert one < 2 * many["height"] < 1.3 * one
+    assert height < 2 * many["height"] < 1.3 * height
 
 
 def test_without_a_method_the_readers_points_still_stand_in_the_picture(data):
@@ -167,8 +167,8 @@ def test_knobs_of_the_bar_have_moments_for_each_number_of_functions(data, method
     own = methods[0].view
     few = SoftTreesMoments(own.loc, own.total, own.data, 4 * own.knowledge)
     more = SoftTreesMoments(own.loc + 1, own.total, own.data, own.knowledge)
-    one = methods[0]._replace(more=own.functions, moments=(few, few, more))
-    spec = functions_figure(data, [one, methods[1]], settings, knobs=knobs).spec
+    method = methods[0]._replace(more=own.functions, moments=(few, few, more))
+    spec = functions_figure(data, [method, methods[1]], settings, knobs=knobs).spec
     assert spec["live"]["at"] == {knob.key: knob.value for knob in knobs}
     live = spec["panels"][0]["live"]
     assert live["set"] == [0, 0, 1]  # each sent once
@@ -248,9 +248,9 @@ def test_stages_show_each_sums_mean(rng, data):
 
 
 def test_correlations_are_named_and_their_groups_parted(rng):
-    labels, found = ("gate", "leaf 1", "leaf 2", "leaf 3", "leaf 4"), rng.normal(size=(5, 20))
+    labels, draws = ("gate", "leaf 1", "leaf 2", "leaf 3", "leaf 4"), rng.normal(size=(5, 20))
     view = CovarianceView(
-        rank=2, n_parameters=5, correlation=np.corrcoef(found),
+        rank=2, n_parameters=5, correlation=np.corrcoef(draws),
         mean=np.zeros(5), scale=np.ones(5), labels=labels,
         groups=(("gates", 0, 1), ("leaves", 1, 5)), shared=0.5, strongest=None,
     )  # fmt: skip
@@ -292,11 +292,11 @@ def test_the_bandit_is_played_from_its_first_repetition(played):
     np.testing.assert_allclose(spec["contexts"], contexts, **ROUNDING)
     truth = mean_rewards(np.array(spec["x"]), 5, played.plan.alpha, played.plan.beta)
     assert spec["truth"] == pytest.approx(truth.T.ravel(), rel=5.1e-5, abs=NEAR_ZERO)
-    (one,) = spec["policies"]
-    assert one["pulled"] == played.arms[0].tolist()
-    np.testing.assert_allclose(one["regret"], played.cumulative[0][steps - 1], **ROUNDING)
+    (drawn,) = spec["policies"]
+    assert drawn["pulled"] == played.arms[0].tolist()
+    np.testing.assert_allclose(drawn["regret"], played.cumulative[0][steps - 1], **ROUNDING)
     assert spec["played"]["texts"][-1] == "1,000 of 1,000"
-    assert not one["draws"]
+    assert not drawn["draws"]
 
 
 def test_ranks_have_error_bars_where_an_error_is_known():

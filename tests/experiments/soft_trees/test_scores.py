@@ -259,10 +259,10 @@ def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
     monkeypatch.setattr(soft_trees_tuning, "DEFAULT_GRID", grid)
     monkeypatch.setattr(tuning, "DEFAULT_GRID", grid)
     run = run_tuning(plan_tuning(replace(SMALL, data="step", rows=80, steps=600), "vst"))
-    assert [one.depth for one in run.tried] == [1, 0]
+    assert [knobs.depth for knobs in run.tried] == [1, 0]
     assert run.tried[0].elbo > run.tried[1].elbo
     # The log of a mean is at least the mean of logs, and no KL is taken away.
-    assert all(one.log_score > one.elbo for one in run.tried)
+    assert all(knobs.log_score > knobs.elbo for knobs in run.tried)
     assert (run.n_held_out, run.n_rows) == (16, 80)
     assert "The same setting has the highest log density" in describe_tuning(run)
     other = run._replace(tried=(run.tried[0], run.tried[1]._replace(log_score=9.0)))
@@ -349,8 +349,8 @@ def test_the_rank_claim_follows_the_numbers(ranked):
     assert check_rank_claim(rising).verdict == "holds"
     falling = ranked._replace(auroc=rising.auroc[::-1], mean=rising.mean[::-1])
     assert check_rank_claim(falling).verdict == "does not hold"
-    one = ranked._replace(ranks=np.array([5]), auroc=rising.auroc[:1], mean=rising.mean[:1])
-    assert check_rank_claim(one).verdict == "does not hold"
+    single = ranked._replace(ranks=np.array([5]), auroc=rising.auroc[:1], mean=rising.mean[:1])
+    assert check_rank_claim(single).verdict == "does not hold"
 
 
 def test_a_gain_within_its_error_is_no_rise(ranked):
@@ -374,7 +374,7 @@ def test_every_seed_of_the_rank_has_repetitions_of_its_own():
 def test_a_quicker_bandit_has_fewer_steps_and_fewer_and_shorter_fits():
     plan = BANDIT_STUDY.plan(BanditSettings())
     assert plan.seconds < 40.0
-    assert [said.split(" ")[0] for said in plan.quicker] == ["steps", "steps", "training"]
+    assert [sentence.split(" ")[0] for sentence in plan.quicker] == ["steps", "steps", "training"]
     assert plan.settings.n_steps >= 300
     assert not BANDIT_STUDY.plan(BanditSettings(policies=("random",))).quicker
 
