@@ -67,14 +67,14 @@ def load(data_dir: Path, name: str, split: int) -> Split:
     return Split(X[train], y[train], X[test], y[test])
 
 
-def score(found: Distribution, y: np.ndarray, seconds: float) -> Scores:
+def score(law: Distribution, y: np.ndarray, seconds: float) -> Scores:
     """What a predicted law is worth on test rows."""
-    low, high = found.interval(0.9)
+    low, high = law.interval(0.9)
     return Scores(
         coverage=float(np.mean((y >= low) & (y <= high))),
-        nll=-float(found.logpdf(y).mean()),
-        crps=float(found.crps(y).mean()),
-        rmse=float(np.sqrt(np.mean((y - found.loc) ** 2))),
+        nll=-float(law.logpdf(y).mean()),
+        crps=float(law.crps(y).mean()),
+        rmse=float(np.sqrt(np.mean((y - law.loc) ** 2))),
         seconds=seconds,
     )
 
@@ -119,8 +119,8 @@ def fit_ngboost(data: Split, seed: int) -> Distribution:
         n_estimators=2000, verbose=False, random_state=seed, minibatch_frac=share,
     )  # fmt: skip
     model.fit(X[fitted], y[fitted], X_val=X[held], Y_val=y[held], early_stopping_rounds=50)
-    found = model.pred_dist(data.X_test, max_iter=model.best_val_loss_itr)
-    return NormalDistribution(found.loc, found.scale)
+    law = model.pred_dist(data.X_test, max_iter=model.best_val_loss_itr)
+    return NormalDistribution(law.loc, law.scale)
 
 
 def _fifth(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -148,11 +148,11 @@ def run_scores(store: Store, data_dir: Path, sets: list[str], n_splits: int, met
                 began = time.perf_counter()
                 chosen: dict[str, float] = {}
                 if method in _KNOBS:
-                    found, chosen = fit_own(data, split, **_KNOBS[method])
+                    law, chosen = fit_own(data, split, **_KNOBS[method])
                 else:
                     fit = fit_catboost if method == "CatBoost" else fit_ngboost
-                    found = fit(data, split)
-                result = score(found, data.y_test, time.perf_counter() - began)
+                    law = fit(data, split)
+                result = score(law, data.y_test, time.perf_counter() - began)
                 store.put(key, {**result._asdict(), **chosen})
                 print(f"{key}: {result}", flush=True)
 
@@ -171,9 +171,9 @@ def score_rows(store: Store, sets: list[str], n_splits: int) -> list[Row]:
         if not len(ours):
             continue
         for method in METHODS:
-            found = table[name, method]
-            if len(found):
-                rows.append(_score_line(name, method, found))
+            scores = table[name, method]
+            if len(scores):
+                rows.append(_score_line(name, method, scores))
         mean = ours.mean(axis=0)
         coverages.append(mean[0])
         rows += _judge(name, mean, table)
@@ -190,18 +190,18 @@ def score_rows(store: Store, sets: list[str], n_splits: int) -> list[Row]:
 def _collect(store: Store, name: str, method: str, n_splits: int) -> np.ndarray:
     """(n_splits that are there, 5): the fields of `Scores`."""
     keys = [store.key(name, split, method) for split in range(n_splits)]
-    found = [store.results[key] for key in keys if key in store.results]
-    return np.array([[result[field] for field in Scores._fields] for result in found])
+    results = [store.results[key] for key in keys if key in store.results]
+    return np.array([[result[field] for field in Scores._fields] for result in results])
 
 
-def _score_line(name: str, method: str, found: np.ndarray) -> Row:
-    mean = found.mean(axis=0)
-    error = found.std(axis=0, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else mean * np.nan
+def _score_line(name: str, method: str, rows: np.ndarray) -> Row:
+    mean = rows.mean(axis=0)
+    error = rows.std(axis=0, ddof=1) / math.sqrt(len(rows)) if len(rows) > 1 else mean * np.nan
     text = (
         f"coverage {mean[0]:.3f} ({error[0]:.3f}), NLL {mean[1]:.3f} ({error[1]:.3f}), CRPS "
         f"{mean[2]:.3f} ({error[2]:.3f}), RMSE {mean[3]:.3f} ({error[3]:.3f}), {mean[4]:.1f} s"
     )
-    what = f"{name}, {method}, {len(found)} splits (standard error)"
+    what = f"{name}, {method}, {len(rows)} splits (standard error)"
     return Row(what, text, "-", None, {"mean": mean.tolist(), "error": error.tolist()})
 
 
@@ -267,8 +267,8 @@ def cost() -> list[Row]:
         fit("two_clocks")  # compile
         ratios = []
         for _ in range(3):
-            one = _processor_seconds(lambda: fit(None))
-            ratios.append(_processor_seconds(lambda: fit("two_clocks")) / one)
+            once = _processor_seconds(lambda: fit(None))
+            ratios.append(_processor_seconds(lambda: fit("two_clocks")) / once)
         ratio = float(np.median(ratios))
         rows.append(Row(
             f"fit with two clocks, {n_rows} x 8, ten members", f"{ratio:.2f} x one fit",
@@ -295,13 +295,13 @@ def run_study(store: Store, data_dir: Path, sets: list[str], n_splits: int) -> N
                         continue
                     held, test = _stages_of(data, split, rate, weight)
                     laws = apply_rules(held, test)
-                    found = {
+                    numbers = {
                         rule: score(law, data.y_test, math.nan)._asdict()
                         for rule, law in laws.items()
                     }
-                    found["isotonic on |z|"] = {"coverage": _isotonic_coverage(held, test)}
-                    store.put(key, found)
-                    print(key, {k: round(v.get("nll", math.nan), 3) for k, v in found.items()})
+                    numbers["isotonic on |z|"] = {"coverage": _isotonic_coverage(held, test)}
+                    store.put(key, numbers)
+                    print(key, {k: round(v.get("nll", math.nan), 3) for k, v in numbers.items()})
 
 
 def _stages_of(data: Split, seed: int, rate: float, weight: float) -> tuple[Stages, Stages]:
@@ -335,7 +335,7 @@ def apply_rules(held: Stages, test: Stages) -> dict[str, Distribution]:
         "scalar and early scale": normal["clocks"],
         "t, scalar and early scale": heavy["clocks"],
     }
-    laws = {rule: law_of(test, found) for rule, found in clocks.items()}
+    laws = {rule: law_of(test, chosen) for rule, chosen in clocks.items()}
     return {**laws, "log-linear": _log_linear(held, test, normal["clocks"])}
 
 
@@ -384,16 +384,16 @@ def study_rows(store: Store, sets: list[str], n_splits: int) -> list[Row]:
                     store.key(name, split, f"study rate {rate} weight {weight:g}")
                     for split in range(n_splits)
                 ]
-                found = [store.results[key] for key in keys if key in store.results]
-                if not found:
+                results = [store.results[key] for key in keys if key in store.results]
+                if not results:
                     continue
                 parts = []
-                for rule in found[0]:
-                    nll = np.mean([one[rule].get("nll", math.nan) for one in found])
-                    cover = np.mean([one[rule]["coverage"] for one in found])
+                for rule in results[0]:
+                    nll = np.mean([result[rule].get("nll", math.nan) for result in results])
+                    cover = np.mean([result[rule]["coverage"] for result in results])
                     parts.append(f"{rule}: {nll:.3f} ({100 * cover:.0f} %)")
                 what = (
-                    f"{name}, rate {rate}, weight {weight:g}, {len(found)} splits: NLL (coverage)"
+                    f"{name}, rate {rate}, weight {weight:g}, {len(results)} splits: NLL (coverage)"
                 )
                 rows.append(Row(what, "; ".join(parts), "-", None, {}))
     return rows

@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--paper", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    found = {}
+    claims = {}
     for name in given.only:
         study, first, paper = STUDIES[name]
         if given.paper and paper is None:
@@ -82,11 +82,11 @@ def main() -> None:
         seconds = time.perf_counter() - began
         how = f"quicker: {', '.join(plan.quicker)}" if plan.quicker else "as asked"
         print(f"\n{name} ({how}; {seconds:.0f} s, estimated {plan.seconds:.0f} s)\n")
-        rows = [(one.key, one.text, _range(one.dots)) for one in counts]
+        rows = [(row.key, row.text, _range(row.dots)) for row in counts]
         print(markdown_table([("Statement", "Over seeds", "Values"), *rows]), flush=True)
-        found[name] = {"quicker": plan.quicker, "claims": {row[0]: row[1] for row in rows}}
+        claims[name] = {"quicker": plan.quicker, "claims": {row[0]: row[1] for row in rows}}
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1))
+        given.json.write_text(json.dumps(claims, indent=1))
 
 
 def _range(dots: Any) -> str:

@@ -42,10 +42,10 @@ TARGET = "y"
 
 def digest(arrays: Sequence[np.ndarray]) -> str:
     """SHA-256 of the bytes of some arrays."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in arrays:
-        told.update(np.ascontiguousarray(array).tobytes())
-    return told.hexdigest()
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def compare(
@@ -64,13 +64,13 @@ def compare(
     began = time.perf_counter()
     digests.add(run(None))
     alone = time.perf_counter() - began
-    one, two = (float(np.median(seconds[n])) for n in (1, 2))
-    numbers = {"one": one, "two": two, "alone": alone, "all": seconds}
+    single, two = (float(np.median(seconds[n])) for n in (1, 2))
+    numbers = {"one": single, "two": two, "alone": alone, "all": seconds}
     return [
-        Row(f"{what}: one worker", f"{one:.3g} s", "", None, {}),
+        Row(f"{what}: one worker", f"{single:.3g} s", "", None, {}),
         Row(f"{what}: two workers", f"{two:.3g} s", "", None, {}),
         Row(f"{what}: this process, all cores", f"{alone:.3g} s", "", None, {}),
-        Row(f"{what}: two against one", f"{one / two:.2f} x", f">= {BAR} x", one / two >= BAR,
+        Row(f"{what}: two against one", f"{single / two:.2f} x", f">= {BAR} x", single / two >= BAR,
             numbers),
         Row(f"{what}: digests", f"{len(digests)} of them", "1", len(digests) == 1,
             {"digests": sorted(digests)}),
@@ -140,9 +140,9 @@ def score(clusters: dict[int, Cluster], n_rows: int, n_trees: int, repeats: int)
             else:
                 with cluster.spread():
                     write_missing(parts, scorer, new, BLOCK_ROWS, PART_ROWS)
-            told = [parts.records[number].digest for number in range(run_of.n_parts)]
+            digests = [parts.records[number].digest for number in range(run_of.n_parts)]
             shutil.rmtree(parts.directory)
-            return hashlib.sha256("".join(told).encode()).hexdigest()
+            return hashlib.sha256("".join(digests).encode()).hexdigest()
 
         what = f"score {n_rows:,} x {N_COLUMNS}, ten virtual members, {n_trees} trees"
         return compare(what, run, clusters, repeats)

@@ -53,9 +53,9 @@ def main() -> None:
     for name in options.only:
         program, bar = _CASES[name]
         spent, seconds = measured(program)
-        told = "" if bar is None else f"{bar:.0f} s of waiting"
+        promise = "" if bar is None else f"{bar:.0f} s of waiting"
         rows.append(Row(
-            name, f"{spent:.1f} processor s, {seconds:.1f} s", told,
+            name, f"{spent:.1f} processor s, {seconds:.1f} s", promise,
             bar is None or seconds <= bar, {"processor": spent, "seconds": seconds},
         ))  # fmt: skip
     report("Compiling kernels with an empty cache", rows, options.json)

@@ -85,13 +85,13 @@ def _quality_row(points: list[QualityPoint]) -> Row:
         "mean knowledge (nats)": "knowledge",
         "K_eff": "effective",
     }
-    found = {name: [getattr(p, field) for p in points] for name, field in fields.items()}
+    curves = {name: [getattr(p, field) for p in points] for name, field in fields.items()}
     text = ", ".join(
         f"{name} {np.mean(values):.3g} +- {statistics.stdev(values):.1g}"
-        for name, values in found.items()
+        for name, values in curves.items()
         if np.isfinite(values).all()
     )
-    return Row(f"{what}, {first.n_trees:,} trees", text, "", None, found)
+    return Row(f"{what}, {first.n_trees:,} trees", text, "", None, curves)
 
 
 def _row(what: str, measured: str, seconds: float) -> Row:

@@ -28,15 +28,15 @@ def leaf_noise() -> list[Row]:
     filled = np.asarray(heart.in_support).ravel()
     rows = []
     for name, knobs in (("none", {}), ("with noise in leaves", {"leaf_noise": True})):
-        found = []
+        scores = []
         for seed in _SEEDS:
             model = BoostedEnsembleRegressor(
                 stopping=None, learning_rate=0.3, categorical_features=[0, 1], random_state=seed,
                 **knobs,
             ).fit(heart.X, heart.y)  # fmt: skip
             knowledge = model.predict_uncertainty(heart.grid).knowledge
-            found.append((knowledge[~filled].mean(), auroc(~filled, knowledge)))
-        empty, area = np.mean(found, axis=0)
+            scores.append((knowledge[~filled].mean(), auroc(~filled, knowledge)))
+        empty, area = np.mean(scores, axis=0)
         rows.append(_row(f"heart, leaf noise: {name}", f"{empty:.4f}, AUROC {area:.3f}"))
     return rows
 

@@ -140,15 +140,15 @@ def cold(path: str) -> tuple[float, float]:
 
 def cold_rows(paths: list[str], repeats: int) -> list[Row]:
     """Each page as the very first on a new server, beside the empty app."""
-    found: dict[str, list[tuple[float, float]]] = {path: [] for path in (EMPTY, *paths)}
+    times: dict[str, list[tuple[float, float]]] = {path: [] for path in (EMPTY, *paths)}
     for _ in range(repeats):
-        for path, taken in found.items():
+        for path, taken in times.items():
             taken.append(cold(path))
-    empty = statistics.median(seconds for seconds, _ in found[EMPTY])
+    empty = statistics.median(seconds for seconds, _ in times[EMPTY])
     rows = []
-    for path, taken in found.items():
-        seconds = statistics.median(one for one, _ in taken)
-        held = statistics.median(one for _, one in taken)
+    for path, taken in times.items():
+        seconds = statistics.median(wall for wall, _ in taken)
+        held = statistics.median(busy for _, busy in taken)
         more = f", {seconds - empty:+.1f} s, {seconds / empty:.1f} times" if path != EMPTY else ""
         met = seconds <= empty + COLD_BAR_SECONDS and held <= FIRST_BAR_MB
         rows.append(Row(

@@ -119,15 +119,15 @@ def first_screens(
         yield f"{size[0]} x {size[1]}, {scheme}", page.evaluate(_LOOK)
 
 
-def beyond_bars(address: str, found: dict[str, Any]) -> list[str]:
+def beyond_bars(address: str, counts: dict[str, Any]) -> list[str]:
     """What is more, or less, than may stand on a page."""
     most_maps = 4 if address == FOUR_MAPS else MOST_MAPS
     most = {"words": MOST_WORDS, "height": MOST_PIXELS, "maps": most_maps}
-    beyond = [f"{found[what]} {what}" for what, most in most.items() if found[what] > most]
-    if len(found["controls"]) > MOST_CONTROLS:
-        beyond.append(f"controls: {', '.join(found['controls'])}")
-    if address in PICTURES and found["picture"] < LEAST_PICTURE:
-        beyond.append(f"{100 * found['picture']:.0f} % picture")
+    beyond = [f"{counts[what]} {what}" for what, most in most.items() if counts[what] > most]
+    if len(counts["controls"]) > MOST_CONTROLS:
+        beyond.append(f"controls: {', '.join(counts['controls'])}")
+    if address in PICTURES and counts["picture"] < LEAST_PICTURE:
+        beyond.append(f"{100 * counts['picture']:.0f} % picture")
     return beyond
 
 
@@ -141,14 +141,14 @@ def main() -> None:
             page.set_default_timeout(240_000)
             page.goto(f"{app.url}/{address}")
             wait_ready(page)
-            for where, found in first_screens(page):
-                beyond = "; ".join(beyond_bars(address, found))
-                told = (
-                    f"{len(found['controls'])} controls, {found['words']} words, "
-                    f"{found['height']} px, {100 * found['picture']:.0f} % picture, "
-                    f"{found['maps']} maps"
+            for where, counts in first_screens(page):
+                beyond = "; ".join(beyond_bars(address, counts))
+                words = (
+                    f"{len(counts['controls'])} controls, {counts['words']} words, "
+                    f"{counts['height']} px, {100 * counts['picture']:.0f} % picture, "
+                    f"{counts['maps']} maps"
                 )
-                rows.append(Row(f"/{address} at {where}", told, beyond, not beyond, found))
+                rows.append(Row(f"/{address} at {where}", words, beyond, not beyond, counts))
             page.close()
     report("What stands on the first screen", rows, options.json)
 

@@ -79,21 +79,21 @@ def fold_rows(results: dict[str, dict[str, Any]], names: Iterable[str]) -> list[
     rows: list[Row] = []
     for name in names:
         for ensemble in ENSEMBLES:
-            found = _all_seeds(results, name, f"folds {ensemble}")
-            if found:
-                rows += _ensemble_rows(f"{name}, {ensemble} ensemble", found)
-        tops = [one["top"] for one in _all_seeds(results, name, "folds unfamiliarity")]
+            runs = _all_seeds(results, name, f"folds {ensemble}")
+            if runs:
+                rows += _ensemble_rows(f"{name}, {ensemble} ensemble", runs)
+        tops = [run["top"] for run in _all_seeds(results, name, "folds unfamiliarity")]
         if len(tops) > 1:
             rows.append(_kept_row(f"{name}: top 5 % by unfamiliarity", tops))
     return rows
 
 
-def _ensemble_rows(what: str, found: list[dict[str, Any]]) -> list[Row]:
-    settled = sorted({one["ensemble"] for one in found})
+def _ensemble_rows(what: str, runs: list[dict[str, Any]]) -> list[Row]:
+    settled = sorted({run["ensemble"] for run in runs})
     if settled[0] not in what:
         what += f" ({' or '.join(settled)})"
     column = {
-        key: np.array([one[key] for one in found])
+        key: np.array([run[key] for run in runs])
         for key in ("ratio", "chance", "chance 95", "nll", "nested")
     }
     ratio, flatters = column["ratio"], column["nested"] - column["nll"]
@@ -111,8 +111,8 @@ def _ensemble_rows(what: str, found: list[dict[str, Any]]) -> list[Row]:
             "-", None, {},
         ),
     ]  # fmt: skip
-    if len(found) > 1:
-        rows.append(_kept_row(f"{what}: top 5 % by K", [one["top"] for one in found]))
+    if len(runs) > 1:
+        rows.append(_kept_row(f"{what}: top 5 % by K", [run["top"] for run in runs]))
     return rows
 
 
@@ -126,8 +126,8 @@ def _kept_row(what: str, tops: list[list[int]]) -> Row:
 
 
 def _all_seeds(results: dict[str, dict[str, Any]], name: str, section: str) -> list[dict[str, Any]]:
-    found = [results.get(f"{name}/{seed}/{section}") for seed in SEEDS]
-    return [one for one in found if one]
+    runs = [results.get(f"{name}/{seed}/{section}") for seed in SEEDS]
+    return [run for run in runs if run]
 
 
 def _score(name: str, table: pd.DataFrame | None, plan: ScorePlan) -> ScoredTable:

@@ -83,8 +83,8 @@ def mutate(content, rng):
     elif kind == "huge":
         numbers = list(_NUMBER.finditer(content))
         if len(numbers) > 50 and content[:4] != b"CBM1" and content[1:2] != b"L":
-            found = numbers[int(rng.integers(0, len(numbers)))]
-            data[found.start() : found.end()] = _HUGE[int(rng.integers(0, len(_HUGE)))]
+            number = numbers[int(rng.integers(0, len(numbers)))]
+            data[number.start() : number.end()] = _HUGE[int(rng.integers(0, len(_HUGE)))]
         else:
             at, width = int(rng.integers(0, max(1, n - 8))), int(rng.choice([1, 2, 4, 8]))
             data[at : at + width] = bytes([int(rng.choice([0xFF, 0x7F, 0x80, 0]))]) * width
@@ -145,7 +145,7 @@ def main(arguments=None):
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--out", help="also write the outcomes to this JSON file")
     options = parser.parse_args(arguments)
-    found, worse, nurseries = {}, [], Nurseries()
+    by_kind, worse, nurseries = {}, [], Nurseries()
     reading.ask_process, ask_reader = nurseries.ask, reading.ask_reader
     for number, kind in enumerate(KINDS):
         if kind not in options.kinds.split(","):
@@ -162,7 +162,7 @@ def main(arguments=None):
                 outcome = "cost more than a sentence"
                 worse.append(f"{kind} {i}: {type(error).__name__}: {error}")
             outcomes[outcome] += 1
-        found[kind] = dict(outcomes)
+        by_kind[kind] = dict(outcomes)
         print(f"{kind} ({len(valid):,} bytes, {time.perf_counter() - began:.0f} s)", flush=True)
         for outcome, count in outcomes.most_common():
             print(f"    {count:4d}  {outcome}", flush=True)
@@ -170,7 +170,7 @@ def main(arguments=None):
     print("\n".join(worse[:20]))
     print(f"The server was ended 0 times; {len(worse)} files cost more than a sentence.")
     if options.out:
-        Path(options.out).write_text(json.dumps({"outcomes": found, "worse": worse}, indent=1))
+        Path(options.out).write_text(json.dumps({"outcomes": by_kind, "worse": worse}, indent=1))
     return 1 if worse else 0
 
 

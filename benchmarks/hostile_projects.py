@@ -103,9 +103,9 @@ def judge(valid: bytes, changed: bytes) -> tuple[str, str]:
             restore_project(project, new=project.data)
             score_project(project, project.data)
     except GbuqError as error:
-        outcome, said = _of_sentence(str(error))
+        outcome, sentence = _of_sentence(str(error))
         if outcome == "odd":
-            return outcome, said
+            return outcome, sentence
     if again == valid:
         return "equal", ""
     if project_bytes(open_project(again)) == again:
@@ -113,9 +113,9 @@ def judge(valid: bytes, changed: bytes) -> tuple[str, str]:
     return "odd", "saved again, it is another file"
 
 
-def _of_sentence(said: str) -> tuple[str, str]:
-    is_sentence = said.endswith(".") and "\n" not in said and len(said) < 600
-    return ("refused" if is_sentence else "odd"), said
+def _of_sentence(sentence: str) -> tuple[str, str]:
+    is_sentence = sentence.endswith(".") and "\n" not in sentence and len(sentence) < 600
+    return ("refused" if is_sentence else "odd"), sentence
 
 
 def _flip(content: bytes, rng: np.random.Generator) -> bytes:
@@ -359,9 +359,9 @@ def _table(content: bytes, rng: np.random.Generator) -> bytes:
         members[TABLE] = ways[way](members[TABLE], rng)
         return _again(about, members)
     if way < 6:  # more than it says, or less
-        said = int(rng.choice([0, 1, len(plain) - 1, 2**30, 2**40, 2**63]))
+        length = int(rng.choice([0, 1, len(plain) - 1, 2**30, 2**40, 2**63]))
         more = bytes(int(rng.integers(0, 2)) * 100 * _MOST_BYTES)
-        members[TABLE] = said.to_bytes(8, "little") + zlib.compress(plain + more, 1)
+        members[TABLE] = length.to_bytes(8, "little") + zlib.compress(plain + more, 1)
         return _again(about, members)
     changed = _changed_archive(plain, rng)
     members[TABLE] = len(changed).to_bytes(8, "little") + zlib.compress(changed, 1)
@@ -410,7 +410,7 @@ class _Judge:
     def judge(self, changed: bytes) -> tuple[str, str]:
         self._connection.send_bytes(changed)
         try:
-            found: tuple[str, str] = self._connection.recv()
+            verdict: tuple[str, str] = self._connection.recv()
         except EOFError:
             self._process.join()
             code = self._process.exitcode
@@ -418,7 +418,7 @@ class _Judge:
             self._connection.send_bytes(self._valid)
             self._connection.recv()
             return "crashed", f"the process ended with {code}"
-        return found
+        return verdict
 
     def end(self) -> None:
         self._connection.send_bytes(b"end")
@@ -435,17 +435,17 @@ def main(number: int, seed: int, method: str) -> None:
     slowest, odd = 0.0, []
     for k, mutation in enumerate(mutations(valid, number, seed)):
         began = time.perf_counter()
-        outcome, said = judging.judge(mutation.content)
+        outcome, sentence = judging.judge(mutation.content)
         slowest = max(slowest, time.perf_counter() - began)
         counts[mutation.kind][outcome] += 1
         if outcome in ("odd", "crashed"):
-            odd.append(f"{mutation.kind} {k}: {outcome}, {said}")
+            odd.append(f"{mutation.kind} {k}: {outcome}, {sentence}")
     judging.end()
     rows = [["change", "files", *OUTCOMES]]
-    for kind, found in counts.items():
-        rows.append([kind, str(sum(found.values())), *(str(found[one]) for one in OUTCOMES)])
+    for kind, seen in counts.items():
+        rows.append([kind, str(sum(seen.values())), *(str(seen[key]) for key in OUTCOMES)])
     total: Counter[str] = sum(counts.values(), Counter())
-    rows.append(["all", str(number), *(str(total[one]) for one in OUTCOMES)])
+    rows.append(["all", str(number), *(str(total[key]) for key in OUTCOMES)])
     lines = [
         f"The valid project has {len(valid):,} bytes; the slowest file took {slowest:.2f} s.",
         markdown_table(rows),

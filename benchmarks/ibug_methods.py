@@ -96,22 +96,22 @@ def choose_scale(y: np.ndarray, near: Neighborhood, scoring: str) -> ScaleChoice
 def score(parts: Parts, predicted: Predicted) -> dict[str, float]:
     """Scores on the test rows: CRPS, NLL and RMSE of what was tuned for each, others by CRPS."""
     y, loc, scale = parts.y_test, predicted.loc, predicted.scale
-    found = {
+    scores = {
         "crps": crps_gaussian(y, loc["crps"], scale["crps"]),
         "nll": nll_gaussian(y, loc["nll"], scale["nll"]),
         "rmse": rmse(y, loc["rmse"]),
     }
-    found |= {
+    scores |= {
         name: measure(y, loc["crps"], scale["crps"])
         for name, measure in (
             ("check", check_score), ("interval", mean_interval_score), ("mace", mace)
         )
     }  # fmt: skip
-    found["sharpness"] = sharpness(scale["crps"])
+    scores["sharpness"] = sharpness(scale["crps"])
     if predicted.raw is not None:
-        found["crps_raw"] = crps_gaussian(y, loc["crps"], predicted.raw["crps"])
-        found["nll_raw"] = nll_gaussian(y, loc["nll"], predicted.raw["nll"])
-    return found
+        scores["crps_raw"] = crps_gaussian(y, loc["crps"], predicted.raw["crps"])
+        scores["nll_raw"] = nll_gaussian(y, loc["nll"], predicted.raw["nll"])
+    return scores
 
 
 class SplitMethods:
@@ -156,15 +156,15 @@ class SplitMethods:
         near = fitted.find_validation()
         chosen = {s: choose_scale(p.y_val, near, s) for s in SCORINGS}
         seconds = trained.seconds + time.process_time() - began
-        found = fitted.find_neighborhood(p.X_test, max(each.k for each in chosen.values()))
-        scale = {s: each.apply(found.targets) for s, each in chosen.items()}
-        raw = {s: each.spread(found.targets) for s, each in chosen.items()}
+        around = fitted.find_neighborhood(p.X_test, max(each.k for each in chosen.values()))
+        scale = {s: each.apply(around.targets) for s, each in chosen.items()}
+        raw = {s: each.spread(around.targets) for s, each in chosen.items()}
         fitted.find_neighborhood(p.X_test[:8])  # compiled by now
         began = time.process_time()
         fitted.predict_distribution(p.X_test)
         predict_seconds = time.process_time() - began
         settings = {**trained.settings, **{s: each._asdict() for s, each in chosen.items()}}
-        return Predicted(same_loc(found.loc), scale, settings, seconds, predict_seconds, raw)
+        return Predicted(same_loc(around.loc), scale, settings, seconds, predict_seconds, raw)
 
     @cached_property
     def sglb(self) -> Predicted:
@@ -194,17 +194,15 @@ class SplitMethods:
 
     def average(self) -> Predicted:
         """IBUG+CBU: the mean of both, each calibrated before."""
-        one, two = self.ibug("catboost"), self.sglb
-        assert one.raw is not None
-        assert two.raw is not None
+        ibug, sglb = both = self.ibug("catboost"), self.sglb
         scales, raw = {}, {}
         for s in SCORINGS:
-            pairs = [(each.loc[s], each.scale[s]) for each in (one, two)]
+            pairs = [(each.loc[s], each.scale[s]) for each in both]
             loc, scales[s] = average_distributions(*pairs)
-            raw[s] = average_distributions((one.loc[s], one.raw[s]), (two.loc[s], two.raw[s])).scale
+            raw[s] = average_distributions(*((each.loc[s], each.raw[s]) for each in both)).scale
         return Predicted(
-            same_loc(loc), scales, {}, one.fit_seconds + two.fit_seconds,
-            one.predict_seconds + two.predict_seconds, raw,
+            same_loc(loc), scales, {}, ibug.fit_seconds + sglb.fit_seconds,
+            ibug.predict_seconds + sglb.predict_seconds, raw,
         )  # fmt: skip
 
     def euclidean(self, with_model: bool) -> Predicted:
@@ -240,11 +238,11 @@ class SplitMethods:
         fitted = {s: calibrate_scale(p.y_val, *staged[trees[s] - 1], s) for s in SCORINGS}
         model = _fit_ngboost(p.X_all, p.y_all, max(trees.values()), p.seed)
         seconds, began = time.process_time() - began, time.process_time()
-        found = {s: model.pred_dist(p.X_test, max_iter=trees[s]) for s in SCORES}
+        laws = {s: model.pred_dist(p.X_test, max_iter=trees[s]) for s in SCORES}
         predict_seconds = (time.process_time() - began) / len(SCORES)
-        raw = {s: np.asarray(found[s].scale) for s in SCORINGS}
+        raw = {s: np.asarray(laws[s].scale) for s in SCORINGS}
         scales = {s: fitted[s].apply(raw[s]) for s in SCORINGS}
-        locs = {s: np.asarray(found[s].loc) for s in SCORES}
+        locs = {s: np.asarray(laws[s].loc) for s in SCORES}
         settings = {"n_trees": trees, **{s: fitted[s][:2] for s in SCORINGS}}
         return Predicted(locs, scales, settings, seconds, predict_seconds, raw)
 
@@ -290,8 +288,8 @@ class SplitMethods:
             environment = {**os.environ, "OMP_NUM_THREADS": "1"}
             command = [self.pgbm_python, script, rows, results]
             subprocess.run(command, check=True, env=environment)
-            with np.load(results, allow_pickle=False) as found:
-                r = {name: found[name] for name in found.files}
+            with np.load(results, allow_pickle=False) as stored:
+                r = {name: stored[name] for name in stored.files}
         scale = np.maximum(r["val_scale"], _TINIEST)
         fitted = {s: calibrate_scale(p.y_val, r["val_loc"], scale, s) for s in SCORINGS}
         raw = dict.fromkeys(SCORINGS, np.maximum(r["test_scale"], _TINIEST))
@@ -320,10 +318,10 @@ METHODS: dict[str, Callable[[SplitMethods], Predicted]] = {
 def check_pgbm(python: Path) -> None:
     """Raise `Missing` where an interpreter cannot import PGBM."""
     try:
-        found = subprocess.run([python, "-c", "import pgbm.sklearn"], capture_output=True)
+        tried = subprocess.run([python, "-c", "import pgbm.sklearn"], capture_output=True)
     except OSError:
         raise Missing(f"PGBM is not installed: {python} is no interpreter.") from None
-    if found.returncode != 0:
+    if tried.returncode != 0:
         raise Missing(f"PGBM is not installed: {python} cannot import it.")
 
 

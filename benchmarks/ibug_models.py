@@ -81,12 +81,12 @@ def make_model(library: str, n_trees: int, seed: int, settings: dict[str, int]) 
 def predict_with(library: str, model: Any, X: np.ndarray, n_trees: int) -> np.ndarray:
     """Predictions of the first ``n_trees`` trees, (n_rows,)."""
     if library == "catboost":
-        found = model.predict(X, ntree_end=n_trees)
+        mean = model.predict(X, ntree_end=n_trees)
     elif library == "lightgbm":
-        found = model.predict(X, num_iteration=n_trees)
+        mean = model.predict(X, num_iteration=n_trees)
     else:
-        found = model.predict(X, iteration_range=(0, n_trees))
-    return np.asarray(found, dtype=np.float64)
+        mean = model.predict(X, iteration_range=(0, n_trees))
+    return np.asarray(mean, dtype=np.float64)
 
 
 def tune_model(library: str, parts: Parts, trees: tuple[int, ...] = TREES) -> Trained:

@@ -90,8 +90,8 @@ def _search_rows(
     _search(source, train, query)
     cpu = (time.process_time() - began) / len(query)  # of all threads: a busy machine adds less
     seconds, twin = float(np.median(ours)), float(np.median(twins))
-    found = _search(source, train, query[:_TWIN_QUERIES])
-    for row, indices in zip(query_leaves, found.indices, strict=False):
+    near = _search(source, train, query[:_TWIN_QUERIES])
+    for row, indices in zip(query_leaves, near.indices, strict=False):
         expected = np.argsort(-(leaves == row).sum(axis=1), kind="stable")[:_K]
         if not np.array_equal(indices, expected):
             raise RuntimeError("the neighbours are not those of the twin")

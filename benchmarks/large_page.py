@@ -45,7 +45,7 @@ def make_csv(rows: int) -> bytes:
 
 def measure_page(rows: int = 500_000) -> list[Row]:
     """Drop the file on the page and use it."""
-    found: list[Row] = []
+    rows_of_page: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, opened_app() as opened:
         path = Path(folder, "large.csv")
         path.write_bytes(make_csv(rows))
@@ -53,20 +53,20 @@ def measure_page(rows: int = 500_000) -> list[Row]:
         page.set_default_timeout(_LONGEST)
         page.goto(f"{opened.url}/your_data")
         wait_ready(page)
-        found += _use(page, path, rows, opened.pid)
-    return found
+        rows_of_page += _use(page, path, rows, opened.pid)
+    return rows_of_page
 
 
 def _use(page: Page, path: Path, rows: int, pid: int) -> list[Row]:
     size = f"{path.stat().st_size / 1e6:.0f} million bytes"
-    found = [_row(f"before the file of {size}", 0.0, pid)]
+    measured = [_row(f"before the file of {size}", 0.0, pid)]
     last = time.perf_counter()
 
     def note(what: str) -> None:
         nonlocal last
         now = time.perf_counter()
-        found.append(_row(what, now - last, pid))
-        print(*found[-1][:2], sep=" | ", flush=True)
+        measured.append(_row(what, now - last, pid))
+        print(*measured[-1][:2], sep=" | ", flush=True)
         last = time.perf_counter()
 
     page.locator("input[type=file]").first.set_input_files(path)
@@ -93,8 +93,8 @@ def _use(page: Page, path: Path, rows: int, pid: int) -> list[Row]:
     note("second page of the list")
     wait_ready(page)
     took = clicks(page, 4)
-    found.append(_row(f"click to row, the slowest of {len(took)}", max(took) / 1000, pid))
-    print(*found[-1][:2], sep=" | ", flush=True)
+    measured.append(_row(f"click to row, the slowest of {len(took)}", max(took) / 1000, pid))
+    print(*measured[-1][:2], sep=" | ", flush=True)
     wait_ready(page)
     last = time.perf_counter()
     find = page.get_by_role("textbox", name="Find rows")
@@ -102,7 +102,7 @@ def _use(page: Page, path: Path, rows: int, pid: int) -> list[Row]:
     find.press("Enter")
     page.get_by_text("rows are drawn: those that meet").first.wait_for()
     note("rows found by a condition")
-    return found
+    return measured
 
 
 def _row(what: str, seconds: float, pid: int) -> Row:

@@ -170,7 +170,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     with opened_app() as opened:
-        for control in (one for one in CONTROLS if arguments.page in one.page):
+        for control in (each for each in CONTROLS if arguments.page in each.page):
             page = opened.new_page()
             times = measure(page, opened.url, control, arguments.repeats)
             page.close()

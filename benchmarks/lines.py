@@ -61,8 +61,8 @@ def largest_files(folder: str, n_files: int = N_LARGEST) -> list[tuple[str, int]
 def saver_lines() -> int:
     """Lines of what writes and reads models."""
     core = ROOT / "gbuq_core"
-    found = {path for pattern in SAVERS for path in core.rglob(pattern)}
-    return n_lines(sorted(path for path in found if "projects" not in path.parts))
+    paths = {path for pattern in SAVERS for path in core.rglob(pattern)}
+    return n_lines(sorted(path for path in paths if "projects" not in path.parts))
 
 
 def read_names() -> Named:

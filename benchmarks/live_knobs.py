@@ -144,8 +144,8 @@ def clock_of(page: Page) -> Callable[[], float]:
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
     def busy() -> float:
-        found = session.send("Performance.getMetrics")["metrics"]
-        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
 
     return busy
 

@@ -105,11 +105,11 @@ def rank_rays(model: Any, rays: Rays, tail: str) -> tuple[np.ndarray, float]:
     model.set_params(tail=tail)
     n_rays, n_places, n_features = rays.X.shape
     novelty = model.score_novelty(rays.X.reshape(-1, n_features)).novelty.reshape(n_rays, n_places)
-    found = np.zeros(n_rays)
+    ranks = np.zeros(n_rays)
     for i, values in enumerate(novelty):
         if np.ptp(values) > 0:
-            found[i] = spearmanr(rays.distance, values).statistic
-    return found, float((np.diff(novelty, axis=1) > 0).mean())
+            ranks[i] = spearmanr(rays.distance, values).statistic
+    return ranks, float((np.diff(novelty, axis=1) > 0).mean())
 
 
 def rays(data_dir: Path | None, n_rays: int = 100) -> list[Row]:
@@ -137,16 +137,16 @@ def rays(data_dir: Path | None, n_rays: int = 100) -> list[Row]:
     for name, model, X, y, places in cases:
         model.fit(X, y)
         for tail in TAILS:
-            found, rising = rank_rays(model, places, tail)
-            least = float(found.min())
+            ranks, rising = rank_rays(model, places, tail)
+            least = float(ranks.min())
             # Elsewhere rays cross from leaf to leaf, whose distances have other units.
-            is_barred = tail == "rise" and len(found) == 2
+            is_barred = tail == "rise" and len(ranks) == 2
             rows.append(Row(
                 f"rays, {name}, tail {tail}: Spearman of novelty with distance to {REACH:g} stds",
-                f"least {least:.3f}, mean {found.mean():.3f}; at least 0.99 on "
-                f"{100 * (found >= 0.99).mean():.0f} %; rises at {100 * rising:.0f} % of steps",
+                f"least {least:.3f}, mean {ranks.mean():.3f}; at least 0.99 on "
+                f"{100 * (ranks >= 0.99).mean():.0f} %; rises at {100 * rising:.0f} % of steps",
                 ">= 0.99 on both" if is_barred else "",
                 least >= 0.99 if is_barred else None,
-                {"spearman": found.tolist(), "rising": rising},
+                {"spearman": ranks.tolist(), "rising": rising},
             ))  # fmt: skip
     return rows

@@ -92,7 +92,7 @@ def fit_twin(
     paths = leaf_paths(source)
     leaf_matrix = source.leaf_matrix(X)
     first = np.concatenate([[0], np.cumsum(source.leaf_counts)])
-    found = []
+    twins = []
     for tree in trees:
         leaves: dict[int, LeafTwin] = {}
         own, own_path = np.empty(len(X)), np.empty(len(X))
@@ -104,15 +104,15 @@ def fit_twin(
             leaves[int(leaf)] = made = _fit_leaf(X[rows], y[rows], columns, classes)
             own[rows] = _distance(made.near, X[rows])
             own_path[rows] = _distance(made.near_path, X[np.ix_(rows, columns)])
-        found.append(TreeTwin(leaves, _to_z(own), _to_z(own_path)))
-    return found
+        twins.append(TreeTwin(leaves, _to_z(own), _to_z(own_path)))
+    return twins
 
 
 def _fit_leaf(X: np.ndarray, y: np.ndarray, columns: np.ndarray, classes: bool) -> LeafTwin:
     part = X[:, columns]
     if classes:
-        one = len(np.unique(y)) == 1
-        model = Constant(float(y[0])) if one else Logistic(part, y)
+        is_constant = len(np.unique(y)) == 1
+        model = Constant(float(y[0])) if is_constant else Logistic(part, y)
     else:
         model = Bayesian(part, y)
     fitted, _ = model.answer(part)
@@ -140,17 +140,17 @@ def _to_z(values: np.ndarray) -> QuantileTransformer:
 def score_twin(twin: list[TreeTwin], X: np.ndarray, source: LeafSource, trees: range) -> TwinAnswer:
     """Predictions and z-scores of new rows."""
     leaf_matrix = source.leaf_matrix(X)
-    found = np.empty((5, len(X), len(trees)))
+    scores = np.empty((5, len(X), len(trees)))
     for i, tree in enumerate(trees):
         distance, distance_path = np.empty(len(X)), np.empty(len(X))
         for leaf in np.unique(leaf_matrix[:, tree]):
             rows = np.flatnonzero(leaf_matrix[:, tree] == leaf)
             made = twin[i].leaves[int(leaf)]
             part = X[np.ix_(rows, made.columns)]
-            found[0, rows, i], found[1, rows, i] = made.model.answer(part)
+            scores[0, rows, i], scores[1, rows, i] = made.model.answer(part)
             distance[rows] = _distance(made.near, X[rows])
             distance_path[rows] = _distance(made.near_path, part)
-            found[4, rows, i] = made.values.transform(found[0, rows, i][:, None])[:, 0]
-        found[2, :, i] = twin[i].to_z.transform(distance[:, None])[:, 0]
-        found[3, :, i] = twin[i].to_z_path.transform(distance_path[:, None])[:, 0]
-    return TwinAnswer(*found)
+            scores[4, rows, i] = made.values.transform(scores[0, rows, i][:, None])[:, 0]
+        scores[2, :, i] = twin[i].to_z.transform(distance[:, None])[:, 0]
+        scores[3, :, i] = twin[i].to_z_path.transform(distance_path[:, None])[:, 0]
+    return TwinAnswer(*scores)

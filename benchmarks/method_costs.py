@@ -49,13 +49,13 @@ def main() -> None:
 def describe(method: Method, rows: int, columns: int) -> str:
     """One line: measured with the estimate in parentheses."""
     arguments, trees = arguments_of(method)
-    found, costs = measure(method, rows, columns, arguments), method.costs
+    measured, costs = measure(method, rows, columns, arguments), method.costs
     size = costs.fit_bytes(rows, columns, trees)
     return (
         f"{method.key}, {rows}, {columns}, {trees}: "
-        f"{found.fit_seconds:.3g} ({costs.fit_seconds(rows, columns, trees):.3g}), "
-        f"{found.predict_seconds:.3g} ({costs.predict_seconds(rows, trees):.3g}), "
-        f"{found.fit_bytes / 2**20:.1f} ({size / 2**20:.1f})"
+        f"{measured.fit_seconds:.3g} ({costs.fit_seconds(rows, columns, trees):.3g}), "
+        f"{measured.predict_seconds:.3g} ({costs.predict_seconds(rows, trees):.3g}), "
+        f"{measured.fit_bytes / 2**20:.1f} ({size / 2**20:.1f})"
     )
 
 

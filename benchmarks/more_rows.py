@@ -57,8 +57,8 @@ def _curve(kind: str, n: int, seed: int) -> LearningCurve:
 
 def run_verdict(kind: str, n: int, seed: int) -> dict[str, Any]:
     """The verdict on a table, the plain rule's, and what one more doubling really brings."""
-    found = _curve(kind, n, seed).verdict()
-    numbers = {**found._asdict(), "actual": None}
+    verdict = _curve(kind, n, seed).verdict()
+    numbers = {**verdict._asdict(), "actual": None}
     if (kind, n) == ("smooth", 300):
         numbers["actual"] = _curve(kind, 2 * n, seed).verdict().gain
     return numbers
@@ -81,14 +81,14 @@ def run_next(table: pd.DataFrame, seed: int) -> dict[str, Any]:
         "knowledge": np.argsort(-knowledge, kind="stable")[:n],
         **{f"random {k}": rng.choice(every, n, replace=False) for k in range(_DRAWS)},
     }
-    found: dict[str, Any] = {"n": n, "labelled": n_labelled}
+    result: dict[str, Any] = {"n": n, "labelled": n_labelled}
     for rule, rows in chosen.items():
         learnt = _rows(table, np.r_[labelled, pool[rows]])
         scores = score_table(learnt, "target", new=_rows(table, test), plan=_NEXT_PLAN).new_scores
-        found[rule] = {"rmse": scores.rmse, "nll": scores.nll}
-    draws = [found.pop(f"random {k}") for k in range(_DRAWS)]
-    found["random"] = {name: float(np.mean([d[name] for d in draws])) for name in ("rmse", "nll")}
-    return found
+        result[rule] = {"rmse": scores.rmse, "nll": scores.nll}
+    draws = [result.pop(f"random {k}") for k in range(_DRAWS)]
+    result["random"] = {name: float(np.mean([d[name] for d in draws])) for name in ("rmse", "nll")}
+    return result
 
 
 def _rows(table: pd.DataFrame, rows: np.ndarray) -> Table:
@@ -99,29 +99,29 @@ def verdict_rows(results: dict[str, dict[str, Any]]) -> list[Row]:
     """Counts of right and wrong verdicts, and errors of what was expected."""
     rows = []
     for kind, n, truth in TRUTHS:
-        found = [results.get(f"{kind} {n}/{seed}/more_rows") for seed in SEEDS]
-        known = [one for one in found if one]
+        runs = [results.get(f"{kind} {n}/{seed}/more_rows") for seed in SEEDS]
+        known = [run for run in runs if run]
         if not known:
             continue
-        right = sum(one["word"] == truth for one in known)
-        wrong = sum(one["word"] not in (truth, "undecided") for one in known)
-        plain = sum(one["plain"] == "more" for one in known)
+        right = sum(run["word"] == truth for run in known)
+        wrong = sum(run["word"] not in (truth, "undecided") for run in known)
+        plain = sum(run["plain"] == "more" for run in known)
         rows.append(Row(
             f"{kind}, {n:,} rows: verdict is {truth}",
             f"{right} of {len(known)}, wrong {wrong} (the plain rule says more {plain} times)",
             f">= {_LEAST_RIGHT}, wrong <= {_MOST_WRONG}",
             right >= _LEAST_RIGHT * len(known) / 10 and wrong <= _MOST_WRONG, {},
         ))  # fmt: skip
-        actual = [one for one in known if one["actual"] is not None]
+        actual = [run for run in known if run["actual"] is not None]
         if actual:
-            off = [abs(one["expected"] - one["actual"]) for one in actual]
-            plain_off = [abs(one["gain"] - one["actual"]) for one in actual]
+            off = [abs(run["expected"] - run["actual"]) for run in actual]
+            plain_off = [abs(run["gain"] - run["actual"]) for run in actual]
             inside = sum(
-                one["expected_low"] <= one["actual"] <= one["expected_high"] for one in actual
+                run["expected_low"] <= run["actual"] <= run["expected_high"] for run in actual
             )
             rows.append(Row(
                 f"{kind}, {n:,} rows: what the next doubling brings (log RMSE)",
-                f"actual {np.mean([one['actual'] for one in actual]):.3f}, off by "
+                f"actual {np.mean([run['actual'] for run in actual]):.3f}, off by "
                 f"{np.mean(off):.3f} (the last doubling again: {np.mean(plain_off):.3f}), inside "
                 f"the interval {inside} of {len(actual)}", "-", None, {},
             ))  # fmt: skip
@@ -132,21 +132,21 @@ def next_rows(results: dict[str, dict[str, Any]]) -> list[Row]:
     """Each rule against the mean of random choices."""
     rows = []
     for name in NEXT_SETS:
-        found = [results.get(f"{name}/{seed}/next_rows") for seed in NEXT_SEEDS]
-        known = [one for one in found if one]
+        runs = [results.get(f"{name}/{seed}/next_rows") for seed in NEXT_SEEDS]
+        known = [run for run in runs if run]
         for rule in RULES if known else ():
-            told = []
+            parts = []
             for score in ("rmse", "nll"):
-                pairs = [(one[rule][score], one["random"][score]) for one in known]
+                pairs = [(run[rule][score], run["random"][score]) for run in known]
                 wins = sum(mine < random for mine, random in pairs)
                 if score == "rmse":
                     change = float(np.mean([mine / random - 1.0 for mine, random in pairs]))
-                    told.append(f"RMSE {100 * change:+.1f} %, better in {wins} of {len(known)}")
+                    parts.append(f"RMSE {100 * change:+.1f} %, better in {wins} of {len(known)}")
                 else:
                     change = float(np.mean([mine - random for mine, random in pairs]))
-                    told.append(f"NLL {change:+.3f}, better in {wins}")
+                    parts.append(f"NLL {change:+.3f}, better in {wins}")
             rows.append(Row(
                 f"{name}, {known[0]['n']} rows added to {known[0]['labelled']} by {rule}, against "
-                "random", "; ".join(told), "-", None, {},
+                "random", "; ".join(parts), "-", None, {},
             ))  # fmt: skip
     return rows

@@ -83,11 +83,11 @@ def move(data: Split, seed: int = 0) -> dict[str, np.ndarray]:
     """The test rows moved away in three ways."""
     rng = np.random.default_rng((seed, 1))
     rows, std = data.X_test, data.X_train.std(axis=0)
-    one = rows.copy()
+    outlier = rows.copy()
     column = rng.integers(0, rows.shape[1], len(rows))
-    one[np.arange(len(rows)), column] += 10.0 * std[column]
+    outlier[np.arange(len(rows)), column] += 10.0 * std[column]
     permuted = np.column_stack([rng.permutation(values) for values in rows.T])
-    return {"+3 std": rows + 3.0 * std, "one column +10 std": one, "permuted": permuted}
+    return {"+3 std": rows + 3.0 * std, "one column +10 std": outlier, "permuted": permuted}
 
 
 def separate(ordinary: np.ndarray, foreign: np.ndarray) -> float:
@@ -111,7 +111,7 @@ def run_moved(data: Split) -> dict[str, Any]:
     fit_seconds = time.perf_counter() - began
     began = time.perf_counter()
     ordinary = score.judge(data.X_test)
-    found: dict[str, Any] = {
+    areas: dict[str, Any] = {
         "fit seconds": fit_seconds,
         "seconds for 1,000 rows": (time.perf_counter() - began) * 1000 / len(data.X_test),
         "above": float(np.mean(ordinary.score > 0.9)),
@@ -120,10 +120,10 @@ def run_moved(data: Split) -> dict[str, Any]:
     }
     for way, rows in move(data).items():
         judged = score.judge(rows)
-        found[way] = {"score": separate(ordinary.score, judged.score)}
+        areas[way] = {"score": separate(ordinary.score, judged.score)}
         for k, part in enumerate(score.parts_):
-            found[way][part] = separate(ordinary.ranks[:, k], judged.ranks[:, k])
-    return found
+            areas[way][part] = separate(ordinary.ranks[:, k], judged.ranks[:, k])
+    return areas
 
 
 def run_tail(table: pd.DataFrame) -> dict[str, Any]:
@@ -185,11 +185,11 @@ def run_shifted(table: pd.DataFrame, way: str, seed: int) -> dict[str, Any]:
     scored = score_table(next(tables), "target", new=next(tables), plan=plan)
     shift = measure_shift(scored, seed)
     ways = {"plain": None} | ({"weighted": shift} if can_weigh(shift) else {})
-    found = {"p": shift.p_value, "effective": shift.n_effective, "why not": shift.why_not}
+    numbers = {"p": shift.p_value, "effective": shift.n_effective, "why not": shift.why_not}
     for name, weights in ways.items():
         lower, upper = row_intervals(scored, 0.9, conformal=True, shift=weights)
-        found[name] = float(np.mean((lower <= y[drawn]) & (y[drawn] <= upper)))
-    return found
+        numbers[name] = float(np.mean((lower <= y[drawn]) & (y[drawn] <= upper)))
+    return numbers
 
 
 def run_seeds(data: Split) -> dict[str, Any]:
@@ -240,8 +240,8 @@ def run_quick(n_rows: int = 10_000, n_columns: int = 20) -> dict[str, Any]:
     note("SGLB")
     compared = compare_methods(table, "y", ["sglb", "knn"], scored=scored)
     note("kNN")
-    found = measure_unfamiliarity(scored.training, scored.scored)
-    scored = add_unfamiliarity(scored, found)
+    judged = measure_unfamiliarity(scored.training, scored.scored)
+    scored = add_unfamiliarity(scored, judged)
     note("unfamiliarity")
     seconds, cpu = (last - began).tolist()
     return {
@@ -307,9 +307,9 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
     """What is in the store against the bars."""
     rows: list[Row] = []
     for name in sets:
-        found = store.results.get(store.key(name, 0, "moved"))
-        if found:
-            rows += _moved_rows(name, found)
+        moved = store.results.get(store.key(name, 0, "moved"))
+        if moved:
+            rows += _moved_rows(name, moved)
         kept = store.results.get(store.key(name, 0, "seeds"))
         if kept:
             rows.append(Row(
@@ -349,41 +349,41 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
     return rows
 
 
-def _moved_rows(name: str, found: dict[str, Any]) -> list[Row]:
+def _moved_rows(name: str, areas: dict[str, Any]) -> list[Row]:
     bars = {
         "+3 std": ALL_BAR, "one column +10 std": ONE_BAR, "permuted": PERMUTED_BARS[name],
     }  # fmt: skip
     rows = []
     for way, bar in bars.items():
-        parts = ", ".join(f"{k} {v:.2f}" for k, v in found[way].items() if k != "score")
-        value = found[way]["score"]
+        parts = ", ".join(f"{k} {v:.2f}" for k, v in areas[way].items() if k != "score")
+        value = areas[way]["score"]
         rows.append(Row(
-            f"{name}, {way}: AUROC", f"{value:.3f} ({parts})", f">= {bar}", value >= bar, found[way]
+            f"{name}, {way}: AUROC", f"{value:.3f} ({parts})", f">= {bar}", value >= bar, areas[way]
         ))  # fmt: skip
     rows.append(Row(
-        f"{name}: ordinary new rows above .9", f"{100 * found['above']:.1f} %", "5 to 15 %",
-        LEAST_ABOVE <= found["above"] <= MOST_ABOVE, {},
+        f"{name}: ordinary new rows above .9", f"{100 * areas['above']:.1f} %", "5 to 15 %",
+        LEAST_ABOVE <= areas["above"] <= MOST_ABOVE, {},
     ))  # fmt: skip
     rows.append(Row(
         f"{name}: fit; 1,000 new rows",
-        f"{found['fit seconds']:.1f} s; {found['seconds for 1,000 rows']:.2f} s", "-", None, {},
+        f"{areas['fit seconds']:.1f} s; {areas['seconds for 1,000 rows']:.2f} s", "-", None, {},
     ))  # fmt: skip
     return rows
 
 
 def _tail_rows(store: Store, sets: list[str]) -> list[Row]:
     tails = {name: store.results.get(store.key(name, 0, "tail")) for name in sets}
-    known = {name: found for name, found in tails.items() if found}
+    known = {name: tail for name, tail in tails.items() if tail}
     rows = [
         Row(
-            f"{name}, upper quarter of {found['column']} left out: AUROC",
-            f"{found['score']:.3f} (without range {found['without range']:.3f}), "
-            f"ten models {found['knowledge']:.3f}", "-", None, found,
+            f"{name}, upper quarter of {tail['column']} left out: AUROC",
+            f"{tail['score']:.3f} (without range {tail['without range']:.3f}), "
+            f"ten models {tail['knowledge']:.3f}", "-", None, tail,
         )
-        for name, found in known.items()
+        for name, tail in known.items()
     ]  # fmt: skip
     if len(known) == len(SETS):
-        wins = sum(found["score"] > found["knowledge"] for found in known.values())
+        wins = sum(tail["score"] > tail["knowledge"] for tail in known.values())
         rows.append(Row(
             "tails found better than by ten models", f"{wins} of {len(SETS)}",
             f">= {SETS_BETTER}", wins >= SETS_BETTER, {},
@@ -392,7 +392,7 @@ def _tail_rows(store: Store, sets: list[str]) -> list[Row]:
 
 
 def _shifted_rows(store: Store, sets: list[str]) -> list[Row]:
-    p = [found for key, found in store.results.items() if key.endswith("/honest")]
+    p = [number for key, number in store.results.items() if key.endswith("/honest")]
     rows = []
     if p:
         false = float(np.mean(np.array(p) <= 0.05))
@@ -403,18 +403,18 @@ def _shifted_rows(store: Store, sets: list[str]) -> list[Row]:
     for name in sets:
         for way in WAYS:
             keys = [store.key(name, seed, f"shifted: {way}") for seed in range(SHIFT_SEEDS)]
-            found = [store.results[key] for key in keys if key in store.results]
-            known = [each for each in found if "weighted" in each]
+            results = [store.results[key] for key in keys if key in store.results]
+            known = [each for each in results if "weighted" in each]
             if not known:
                 continue
             plain, weighted, effective = (
                 [each[key] for each in known] for key in ("plain", "weighted", "effective")
             )
             rows.append(Row(
-                f"{name}, shifted by {way}: coverage of 90 %, {len(known)} of {len(found)} files",
+                f"{name}, shifted by {way}: coverage of 90 %, {len(known)} of {len(results)} files",
                 f"{min(weighted):.3f} to {max(weighted):.3f} (unweighted {min(plain):.3f} to "
                 f"{max(plain):.3f}; {min(effective):.0f} to {max(effective):.0f} effective rows)",
-                ".85 to .95", min(weighted) >= LOWEST and max(weighted) <= HIGHEST, found,
+                ".85 to .95", min(weighted) >= LOWEST and max(weighted) <= HIGHEST, results,
             ))  # fmt: skip
     return rows
 

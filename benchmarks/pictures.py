@@ -89,12 +89,12 @@ def growth_chart(page: Page) -> bytes:
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    found = list(json.loads(RESULTS.read_text("utf-8"))["results"].values())
+    results = list(json.loads(RESULTS.read_text("utf-8"))["results"].values())
     for who, colour in zip(RIVALS, _COLOURS, strict=True):
         for n_threads, dash in ((1, "dot"), (2, "solid")):
             wanted = {"who": who, "columns": 20, "threads": n_threads}
             points = sorted(
-                (one["rows"], one["seconds"]) for one in found if wanted.items() <= one.items()
+                (run["rows"], run["seconds"]) for run in results if wanted.items() <= run.items()
             )
             if not points:
                 continue  # growth was measured with other numbers of threads

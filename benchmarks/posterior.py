@@ -159,11 +159,11 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for section in arguments.only:
-        for found in measure(section, arguments.members):
-            text = f"{found.ratio:.3f} +- {found.error:.3f}"
-            met = BAR[0] <= found.ratio <= BAR[1]
-            numbers = {"ratio": found.ratio, "error": found.error, "draws": found.n_draws}
-            rows.append(Row(found.what, text, f"{BAR[0]} to {BAR[1]}", met, numbers))
+        for part in measure(section, arguments.members):
+            text = f"{part.ratio:.3f} +- {part.error:.3f}"
+            met = BAR[0] <= part.ratio <= BAR[1]
+            numbers = {"ratio": part.ratio, "error": part.error, "draws": part.n_draws}
+            rows.append(Row(part.what, text, f"{BAR[0]} to {BAR[1]}", met, numbers))
     report("Posterior std over the exact one", rows, arguments.json)
 
 

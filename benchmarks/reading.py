@@ -161,9 +161,9 @@ def measure(path: Path) -> Outcome:
     before, wall, core = _peak_megabytes(), time.perf_counter(), _core_seconds()
     try:
         table = read_table(path)
-        said = f"read: {table.n_rows:,} rows, target {suggest_target(infer_schema(table))}"
+        sentence = f"read: {table.n_rows:,} rows, target {suggest_target(infer_schema(table))}"
     except GbuqError as error:
-        said = str(error)
+        sentence = str(error)
     # Excel files are read by another process, which counts as if both peaks came together.
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return Outcome(
@@ -171,7 +171,7 @@ def measure(path: Path) -> Outcome:
         time.perf_counter() - wall,
         _core_seconds() - core,
         _peak_megabytes() - before + children,
-        said,
+        sentence,
     )
 
 
@@ -210,12 +210,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     rows = []
     for name in options.names or FILES:
-        found = measure_apart(FILES[name]())
-        met = found.peak_megabytes <= MOST_MB and found.core_seconds <= MOST_SECONDS
+        outcome = measure_apart(FILES[name]())
+        met = outcome.peak_megabytes <= MOST_MB and outcome.core_seconds <= MOST_SECONDS
         rows.append(
-            [name, f"{found.megabytes:.1f}", f"{found.wall_seconds:.1f}",
-             f"{found.core_seconds:.1f}", f"{found.peak_megabytes:.0f}", "yes" if met else "NO",
-             found.said]
+            [name, f"{outcome.megabytes:.1f}", f"{outcome.wall_seconds:.1f}",
+             f"{outcome.core_seconds:.1f}", f"{outcome.peak_megabytes:.0f}", "yes" if met else "NO",
+             outcome.said]
         )  # fmt: skip
         print(*rows[-1], sep=" | ", flush=True)
     head = ["file", "MB", "seconds", "of a core", "peak MB", "within", "said"]

@@ -51,13 +51,13 @@ _IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 def _took(page: Page) -> float | None:
     page.wait_for_function("() => window.gbuqTook !== undefined", timeout=30_000)
-    found: float | None = page.evaluate("() => window.gbuqTook")
-    return found
+    took: float | None = page.evaluate("() => window.gbuqTook")
+    return took
 
 
 def clicks(page: Page, repeats: int) -> list[float]:
     """Milliseconds from a click on a dot to the whole row, for dots all over the map."""
-    found = []
+    seconds = []
     for number in range(repeats + 2):
         wait_ready(page)
         page.locator(_DOTS).scroll_into_view_if_needed()
@@ -68,13 +68,13 @@ def clicks(page: Page, repeats: int) -> list[float]:
         page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
         took = _took(page)
         if took is not None and number > 1:  # the first two warm up; null where the row was open
-            found.append(took)
-    return found
+            seconds.append(took)
+    return seconds
 
 
 def edits(page: Page, repeats: int) -> list[float]:
     """Milliseconds from Enter in a box to the answer about the edited row."""
-    found = []
+    seconds = []
     box = page.locator(".gbuq-handle-box").first
     start = float(box.input_value())
     for number in range(repeats + 2):
@@ -84,18 +84,18 @@ def edits(page: Page, repeats: int) -> list[float]:
         box.press("Enter")
         took = _took(page)
         if took is not None and number > 1:
-            found.append(took)
-    return found
+            seconds.append(took)
+    return seconds
 
 
-def _row(what: str, found: list[float], bar: float) -> Row:
-    middle = statistics.median(found)
+def _row(what: str, times: list[float], bar: float) -> Row:
+    middle = statistics.median(times)
     return Row(
-        f"{what}, {len(found)} times",
-        f"{middle:.0f} ms, slowest {max(found):.0f} ms",
+        f"{what}, {len(times)} times",
+        f"{middle:.0f} ms, slowest {max(times):.0f} ms",
         f"{bar:.0f} ms",
         middle <= bar,
-        {"median_ms": middle, "slowest_ms": max(found), "all_ms": found},
+        {"median_ms": middle, "slowest_ms": max(times), "all_ms": times},
     )
 
 

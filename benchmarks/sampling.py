@@ -77,14 +77,14 @@ def modes() -> list[Row]:
     rows = []
     for name, bar in (("sgld", "<= 2"), ("nsgld", ""), ("clr", ">= 7"), ("cg", ">= 7")):
         runs = [sample_mixture(name, _STEPS, random_state=seed) for seed in range(20)]
-        found = np.array([run.modes_visited[0] for run in runs])
+        visited = np.array([run.modes_visited[0] for run in runs])
         share = float(np.mean([run.share_in_modes[0] for run in runs]))
         error = float(np.mean([run.occupancy_error[0] for run in runs]))
-        median = float(np.median(found))
+        median = float(np.median(visited))
         met = None if not bar else median <= 2 if name == "sgld" else median >= 7
         rows.append(Row(
             f"{SAMPLERS[name].label}: modes in one chain, median of 20 seeds",
-            f"{median:g} ({found.min()} to {found.max()}), {share:.0%} of samples in modes, "
+            f"{median:g} ({visited.min()} to {visited.max()}), {share:.0%} of samples in modes, "
             f"occupancy error {error:.2f}",
             bar, met, {"median": median, "share_in_modes": share, "occupancy_error": error},
         ))  # fmt: skip

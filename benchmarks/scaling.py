@@ -239,11 +239,11 @@ def growth(run: Run) -> list[Row]:
             for who in RIVALS:
                 what = f"{who}: {n_rows:,} x {n_columns}, {N_TREES} trees, {n_threads} threads"
                 measure = partial(in_fresh_process, grow_one, who, n_rows, n_columns, n_threads)
-                found = run.once(what, measure)
+                cost = run.once(what, measure)
                 if n_columns == SIZES[0][1]:
-                    seconds[who, n_rows] = found["seconds"]
-                shown = f"{found['seconds']:.3g} s, {found['megabytes']:.0f} MB"
-                rows.append(Row(what, shown, "", None, found))
+                    seconds[who, n_rows] = cost["seconds"]
+                shown = f"{cost['seconds']:.3g} s, {cost['megabytes']:.0f} MB"
+                rows.append(Row(what, shown, "", None, cost))
         for who in RIVALS:
             times = seconds[who, large] / seconds[who, small]
             ratio, exponent = times * small / large, math.log(times) / math.log(large / small)
@@ -308,12 +308,12 @@ def methods(run: Run) -> list[Row]:
             what = f"{who}: {shown['rows']:,} x {shown['columns']}"
             what += "" if who == "VST" else f", {shown['trees']} trees"
             arguments = (asked["rows"], asked["columns"], asked["trees"])
-            found = run.once(what, partial(in_fresh_process, grow_method, who, *arguments))
-            seconds.append(found["seconds"])
+            cost = run.once(what, partial(in_fresh_process, grow_method, who, *arguments))
+            seconds.append(cost["seconds"])
             rows.append(Row(
                 what,
-                f"fit {found['seconds']:.3g} s, 1,000 rows {found['predict_seconds']:.3g} s, "
-                f"{found['megabytes']:.0f} MB", "", None, found,
+                f"fit {cost['seconds']:.3g} s, 1,000 rows {cost['predict_seconds']:.3g} s, "
+                f"{cost['megabytes']:.0f} MB", "", None, cost,
             ))  # fmt: skip
         exponent = math.log(seconds[-1] / seconds[-2]) / math.log(AXES[axis][-1] / AXES[axis][-2])
         rows.append(Row(

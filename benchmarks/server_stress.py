@@ -117,7 +117,7 @@ def knob_seconds(client: Client, seconds: float) -> list[float]:
     return took
 
 
-def _roam(url: str, seed: int, until: float, told: Any) -> None:
+def _roam(url: str, seed: int, until: float, queue: Any) -> None:
     """One visitor that does what it should not, over and over."""
     rng = random.Random(seed)
     tally = {"runs": 0, "killed": 0, "uploads": 0, "refused": 0, "broken_off": 0, "vanished": 0}
@@ -138,7 +138,7 @@ def _roam(url: str, seed: int, until: float, told: Any) -> None:
         exceptions += client.exceptions
         tally["vanished"] += 1
         client.vanish() if rng.random() < 0.7 else client.close()
-    told.put((tally, exceptions))
+    queue.put((tally, exceptions))
 
 
 def _act(client: Client, rng: random.Random, tally: dict[str, int]) -> None:
@@ -164,10 +164,10 @@ def _act(client: Client, rng: random.Random, tally: dict[str, int]) -> None:
             client.move(rng.choice(movable), rng.choice((-1, 1)))
 
 
-def _visit(url: str, n_visitors: int, until: float, told: Any) -> None:
+def _visit(url: str, n_visitors: int, until: float, queue: Any) -> None:
     """All visitors but the one that measures; a process of their own."""
     threads = [
-        threading.Thread(target=_roam, args=(url, seed, until, told)) for seed in range(n_visitors)
+        threading.Thread(target=_roam, args=(url, seed, until, queue)) for seed in range(n_visitors)
     ]
     for thread in threads:
         thread.start()
@@ -188,8 +188,8 @@ def wrong_lines(log: list[str]) -> list[str]:
     wrong: list[str] = []
     for place, line in enumerate(log):
         if line.startswith("{"):
-            told = json.loads(line)
-            if told["level"] == "error" or told.get("outcome") == "failed":
+            record = json.loads(line)
+            if record["level"] == "error" or record.get("outcome") == "failed":
                 wrong.append(line)
         elif "Exception in ASGI" in line and log[place + 1 : place + 2] != ["ClientDisconnect"]:
             wrong += [line, *log[place + 1 : place + 2]]
@@ -213,31 +213,31 @@ def busy_before(seconds: float = 10.0) -> float:
 
 def run(minutes: float) -> tuple[dict[str, Any], list[str], list[str]]:
     """The quiet minute, then all visitors; figures, what was wrong, and the log."""
-    found: dict[str, Any] = {"busy": busy_before()}
+    numbers: dict[str, Any] = {"busy": busy_before()}
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         process, url, log = start(Path(folder))
         try:
-            found["ready"] = wait_until_ready(url)
-            found["at_start"] = megabytes(process.pid)
-            _say(f"ready after {found['ready']:.0f} s with {found['at_start']:.0f} MB")
+            numbers["ready"] = wait_until_ready(url)
+            numbers["at_start"] = megabytes(process.pid)
+            _say(f"ready after {numbers['ready']:.0f} s with {numbers['at_start']:.0f} MB")
             look_around(url)
             _say(f"every page was seen once: {megabytes(process.pid):.0f} MB")
             knob, keeper = Client(url), Client(url)
             knob.open("your_data", "ensemble=virtual")
             keeper.open("your_data", "ensemble=virtual")
             keeper.settle(240.0)
-            found["sent"] = keeper.send_file("kept.csv", table_of(217, 5))
+            numbers["sent"] = keeper.send_file("kept.csv", table_of(217, 5))
             knob.settle(240.0)
             keeper.settle(240.0)
             _say("alone")
             knob_seconds(knob, 10.0)  # the first steps fill caches
-            found["quiet"] = knob_seconds(knob, min(_QUIET_SECONDS, 60.0 * minutes))
+            numbers["quiet"] = knob_seconds(knob, min(_QUIET_SECONDS, 60.0 * minutes))
             _say("in company")
             until = time.time() + 60.0 * minutes
             context = multiprocessing.get_context("spawn")
-            told = context.Queue()
-            visiting = context.Process(target=_visit, args=(url, _VISITORS - 2, until, told))
+            queue = context.Queue()
+            visiting = context.Process(target=_visit, args=(url, _VISITORS - 2, until, queue))
             memory: list[float] = []
             ended = threading.Event()
 
@@ -247,22 +247,22 @@ def run(minutes: float) -> tuple[dict[str, Any], list[str], list[str]]:
 
             visiting.start()
             threading.Thread(target=watch, daemon=True).start()
-            found["busy_knob"] = knob_seconds(knob, 60.0 * minutes)
+            numbers["busy_knob"] = knob_seconds(knob, 60.0 * minutes)
             ended.set()
-            tallies = [told.get(timeout=600) for _ in range(_VISITORS - 2)]
+            tallies = [queue.get(timeout=600) for _ in range(_VISITORS - 2)]
             visiting.join()
             _say("all have left")
-            found["memory"] = memory
-            found["alive"] = process.poll() is None
-            found["kept"] = keeps_file(keeper)
+            numbers["memory"] = memory
+            numbers["alive"] = process.poll() is None
+            numbers["kept"] = keeps_file(keeper)
             wrong += [text for _, texts in tallies for text in texts]
             wrong += [*knob.exceptions, *keeper.exceptions]
-            found["tally"] = {k: sum(t[k] for t, _ in tallies) for k in tallies[0][0]}
+            numbers["tally"] = {k: sum(t[k] for t, _ in tallies) for k in tallies[0][0]}
             knob.close()
             keeper.close()
         finally:
             stop_server(process)
-    return found, wrong + wrong_lines(log), log
+    return numbers, wrong + wrong_lines(log), log
 
 
 def _say(text: str) -> None:
@@ -280,34 +280,34 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--log", type=Path, help="where to keep the server's log")
     options = parser.parse_args()
-    found, wrong, log = run(options.minutes)
+    numbers, wrong, log = run(options.minutes)
     if options.log:
         options.log.write_text("\n".join(log))
     for text in sorted(set(wrong)):
         print(text[:600])
-    memory = found["memory"]
+    memory = numbers["memory"]
     fifth = max(1, len(memory) // 5)
     middle = statistics.median(memory[2 * fifth : 3 * fifth])
     last = statistics.median(memory[-fifth:])
-    counts = {name.replace("_", " "): count for name, count in found["tally"].items()}
+    counts = {name.replace("_", " "): count for name, count in numbers["tally"].items()}
     tally = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    quiet, busy = _p95(found["quiet"]), _p95(found["busy_knob"])
+    quiet, busy = _p95(numbers["quiet"]), _p95(numbers["busy_knob"])
     curve = " ".join(f"{value:.0f}" for value in memory[:: max(1, len(memory) // 20)])
-    print(f"Other processes took {found['busy']:.0f} % of all cores before it began.")
-    print(f"Visitors: {tally}. Ready after {found['ready']:.0f} s.")
+    print(f"Other processes took {numbers['busy']:.0f} % of all cores before it began.")
+    print(f"Visitors: {tally}. Ready after {numbers['ready']:.0f} s.")
     print(f"Memory in MB, twenty times: {curve}")
     report(
         f"{_VISITORS} visitors for {options.minutes:g} minutes on a server without disk and home",
         [
             Row(
                 "crashes, errors on pages and in the log",
-                str(len(wrong) + (not found["alive"])),
+                str(len(wrong) + (not numbers["alive"])),
                 "0",
-                not wrong and found["alive"],
-                {"errors": len(wrong), "alive": found["alive"]},
+                not wrong and numbers["alive"],
+                {"errors": len(wrong), "alive": numbers["alive"]},
             ),
-            Row("the file that was open all the time", "there" if found["kept"] else "lost",
-                "there", found["kept"], {}),
+            Row("the file that was open all the time", "there" if numbers["kept"] else "lost",
+                "there", numbers["kept"], {}),
             Row(
                 f"memory of the last fifth of the time ({last:.0f} MB) against the middle one "
                 f"({middle:.0f} MB)",
@@ -319,12 +319,12 @@ def main() -> None:
             Row(
                 f"95th percentile of a view's knob ({1000 * quiet:.0f} ms alone, "
                 f"{1000 * busy:.0f} ms in company; medians "
-                f"{1000 * statistics.median(found['quiet']):.0f} and "
-                f"{1000 * statistics.median(found['busy_knob']):.0f} ms)",
+                f"{1000 * statistics.median(numbers['quiet']):.0f} and "
+                f"{1000 * statistics.median(numbers['busy_knob']):.0f} ms)",
                 f"{busy / quiet:.1f} x",
                 f"{MOST_SLOWER:g} x",
                 busy / quiet <= MOST_SLOWER,
-                {"quiet": found["quiet"], "busy": found["busy_knob"]},
+                {"quiet": numbers["quiet"], "busy": numbers["busy_knob"]},
             ),
         ],
         options.json,

@@ -201,12 +201,12 @@ async def visit(
     context = await browser.new_context(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
     page = await context.new_page()
 
-    def hear(said: ConsoleMessage) -> None:
+    def hear(message: ConsoleMessage) -> None:
         # Streamlit asks for its health below the page's own address first, and then at the root.
         # A reload cancels an upload that is under way, as it should.
-        expected = "/_stcore/" in said.location.get("url", "") or "CanceledError" in said.text
-        if said.type == "error" and not expected:
-            tally.console.append(f"{said.text} {said.location.get('url', '')}")
+        expected = "/_stcore/" in message.location.get("url", "") or "CanceledError" in message.text
+        if message.type == "error" and not expected:
+            tally.console.append(f"{message.text} {message.location.get('url', '')}")
 
     page.on("console", hear)
     until = time.monotonic() + seconds
@@ -263,8 +263,8 @@ async def run(url: str, pid: int, visitors: int, minutes: float) -> tuple[Tally,
         watching.cancel()
         after = megabytes(pid)
         await browser.close()
-    told = {"first": first, "before": before, "highest": highest, "soon": soon, "after": after}
-    return tally, told
+    memory = {"first": first, "before": before, "highest": highest, "soon": soon, "after": after}
+    return tally, memory
 
 
 def main() -> None:
@@ -277,23 +277,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         process, url = start_server(APP, Path(home))
         try:
-            found, memory = asyncio.run(run(url, process.pid, options.visitors, options.minutes))
+            tally, memory = asyncio.run(run(url, process.pid, options.visitors, options.minutes))
         finally:
             stop_server(process)
     growth = memory["after"] / memory["before"] - 1.0
-    errors = len(found.exceptions) + len(found.console)
-    for text in sorted({*found.exceptions, *found.console}):
+    errors = len(tally.exceptions) + len(tally.console)
+    for text in sorted({*tally.exceptions, *tally.console}):
         print(text[:600])
     report(
         f"{options.visitors} visitors for {options.minutes:g} minutes",
         [
             Row(
-                f"exceptions and console errors, {found.answers} answers, "
-                f"{found.unready} not in time",
+                f"exceptions and console errors, {tally.answers} answers, "
+                f"{tally.unready} not in time",
                 str(errors),
                 "0",
-                errors == 0 and not found.unready,
-                {"answers": found.answers, "unready": found.unready, "errors": errors},
+                errors == 0 and not tally.unready,
+                {"answers": tally.answers, "unready": tally.unready, "errors": errors},
             ),
             Row(
                 f"memory after they left (before {memory['before']:.0f} MB, at most "

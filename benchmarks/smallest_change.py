@@ -54,11 +54,11 @@ def run(data_dir: Path, name: str, kind: str, ensemble: str, n_rows: int) -> Res
     seconds, changed, checked, smaller = [], [], 0, 0
     for row in doubtful:
         began = time.perf_counter()
-        found = find_smallest_change(model, X[[row]], most, kind, scales=scales)
+        change = find_smallest_change(model, X[[row]], most, kind, scales=scales)
         seconds.append(time.perf_counter() - began)
-        changed.append(0 if found is None else len(found.columns))
-        if found is not None and checked < _CHECKED:
-            answer = smaller_exists(model, X[row], most, kind, scales, found)
+        changed.append(0 if change is None else len(change.columns))
+        if change is not None and checked < _CHECKED:
+            answer = smaller_exists(model, X[row], most, kind, scales, change)
             checked += answer is not None
             smaller += bool(answer)
     return Result(np.array(seconds), np.array(changed), checked, smaller)
@@ -70,10 +70,10 @@ def smaller_exists(
     most: float,
     kind: str,
     scales: np.ndarray,
-    found: SmallestChange,
+    change: SmallestChange,
 ) -> bool | None:
     """Whether any change of one or two values is smaller and good enough; None: too many to ask."""
-    limit = found.size * (1.0 - 1e-9)
+    limit = change.size * (1.0 - 1e-9)
     offered = []
     for column, borders in enumerate(model.models_.bins.borders):
         values = np.concatenate([borders, np.nextafter(borders, np.inf)])
@@ -110,16 +110,16 @@ def main() -> None:
     rows = []
     for name in arguments.sets:
         for ensemble, kind in product(ENSEMBLES, ("total", "knowledge")):
-            found = run(arguments.data_dir, name, kind, ensemble, arguments.rows)
-            counts = np.bincount(found.n_changed, minlength=3)
+            answers = run(arguments.data_dir, name, kind, ensemble, arguments.rows)
+            counts = np.bincount(answers.n_changed, minlength=3)
             text = (
-                f"{np.median(found.seconds):.3f} s, at most {found.seconds.max():.3f} s; one "
+                f"{np.median(answers.seconds):.3f} s, at most {answers.seconds.max():.3f} s; one "
                 f"column {counts[1]}, two {counts[2]}, none {counts[0]}; a smaller change exists "
-                f"for {found.n_smaller} of {found.n_checked}"
+                f"for {answers.n_smaller} of {answers.n_checked}"
             )
-            met = bool(found.seconds.max() <= MOST_SECONDS and found.n_smaller == 0)
+            met = bool(answers.seconds.max() <= MOST_SECONDS and answers.n_smaller == 0)
             bar = f"{MOST_SECONDS:g} s, none smaller"
-            numbers = {"seconds": found.seconds.tolist(), "columns": counts.tolist()}
+            numbers = {"seconds": answers.seconds.tolist(), "columns": counts.tolist()}
             rows.append(Row(f"{name}, {ensemble}, {kind}", text, bar, met, numbers))
             print(f"{name}, {ensemble}, {kind}: {text}", flush=True)
     report("The smallest change of 100 doubtful rows", rows, arguments.json)

@@ -183,8 +183,8 @@ def curves() -> list[Row]:
             data, fresh = make(ROWS, NOISE, seed), make(FRESH_ROWS, NOISE, [seed, _FRESH_STREAM])
             for label, (method, model) in _rivals(seed).items():
                 predicted = model.fit(data.X, data.y).predict(fresh.X)
-                found = [rmse(fresh.row_mean, predicted), rmse(fresh.y, predicted)]
-                errors.setdefault(label, []).append([*found, found[1] / data.y.std()])
+                scores = [rmse(fresh.row_mean, predicted), rmse(fresh.y, predicted)]
+                errors.setdefault(label, []).append([*scores, scores[1] / data.y.std()])
                 theirs[label] = paper.get(method)
         for label, each in errors.items():
             true, noisy, standard = np.mean(each, axis=0)
@@ -207,14 +207,14 @@ def gbm() -> list[Row]:
     warm_up()
     rows = []
     for name, make in (("tails", make_tails), ("gap", make_gap)):
-        found = [
+        curves_of_seeds = [
             fit_curve(
                 make(ROWS, NOISE, seed),
                 lambda s=seed: VariationalSoftGBMRegressor(n_jobs=1, random_state=s),
             )
             for seed in CURVE_SEEDS
         ]
-        middle = _medians(found)
+        middle = _medians(curves_of_seeds)
         rows.append(
             Row(
                 f"VSGBM, 5 trees, {name}, {ROWS} rows: fit, processor time on one core",
@@ -222,7 +222,7 @@ def gbm() -> list[Row]:
                 f" / inside {middle.fan_out:.1f}, RMSE {middle.error:.3f} target stds",
                 f"<= {GBM_BAR:.0f} s",
                 middle.cpu <= GBM_BAR,
-                {"seeds": [curve._asdict() for curve in found]},
+                {"seeds": [curve._asdict() for curve in curves_of_seeds]},
             )
         )
     return rows

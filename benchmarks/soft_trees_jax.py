@@ -90,10 +90,10 @@ def adam_step(jax: Any, shape: TreeShape, X: Any, y: Any, carry: Any) -> Any:
 
     first = joined(lambda m, s: 0.9 * m + 0.1 * s, first, slopes)
     second = joined(lambda v, s: 0.999 * v + 0.001 * s * s, second, slopes)
-    one, two = 1 - 0.9 ** (step + 1), 1 - 0.999 ** (step + 1)
+    b1, b2 = 1 - 0.9 ** (step + 1), 1 - 0.999 ** (step + 1)
     rate = RATE * 0.5 * (1 + jnp.cos(jnp.pi * step / 3000))
     values = joined(
-        lambda t, m, v: t - rate * (m / one) / (jnp.sqrt(v / two) + 1e-8), values, first, second
+        lambda t, m, v: t - rate * (m / b1) / (jnp.sqrt(v / b2) + 1e-8), values, first, second
     )
     return (values, first, second, step + 1.0, key), value
 
@@ -122,9 +122,9 @@ def step_seconds(n: int, p: int, depth: int, rank: int, repeats: int) -> dict[st
         )
         zeros = jax.tree.map(jnp.zeros_like, values)
         carry = (values, zeros, zeros, 0.0, jax.random.key(0))
-        one = partial(adam_step, jax, shape, jnp.asarray(X), jnp.asarray(y))
-        single = jax.jit(one)
-        loop = jax.jit(lambda c: jax.lax.scan(lambda c, _: one(c), c, None, length=STEPS))
+        take_step = partial(adam_step, jax, shape, jnp.asarray(X), jnp.asarray(y))
+        single = jax.jit(take_step)
+        loop = jax.jit(lambda c: jax.lax.scan(lambda c, _: take_step(c), c, None, length=STEPS))
 
         def step_by_step() -> None:
             moved = carry

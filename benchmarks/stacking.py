@@ -121,10 +121,10 @@ def run_shape(kind: str, seed: int, n_rows: int, members: int) -> dict[str, Any]
     """CRPS of trees and law over the true law's, coverage, ends beyond the support."""
     rows = shape_rows(kind, seed, n_rows)
     model = fit_pair(rows.X, rows.y, members)
-    found = compare(model, rows.new, rows.target)
+    scores = compare(model, rows.new, rows.target)
     return {
-        **found, "CRPS ratio": found["CRPS"] / rows.truth,
-        "trees' CRPS ratio": found["trees CRPS"] / rows.truth,
+        **scores, "CRPS ratio": scores["CRPS"] / rows.truth,
+        "trees' CRPS ratio": scores["trees CRPS"] / rows.truth,
         "beyond": ends_beyond(kind, model.predict_distribution(rows.new)),
     }  # fmt: skip
 
@@ -202,8 +202,8 @@ def run_smooth(name: str, noise: float, n_rows: int, members: int) -> dict[str, 
     f = function(X)
     y = f + noise * f.std() * rng.standard_normal(len(f))
     model = fit_pair(X[:n_rows], y[:n_rows], members)
-    found = compare(model, X[n_rows:], f[n_rows:])
-    return {**found, "ratio": found["RMSE"] / found["trees RMSE"]}
+    scores = compare(model, X[n_rows:], f[n_rows:])
+    return {**scores, "ratio": scores["RMSE"] / scores["trees RMSE"]}
 
 
 def run_random(data_dir: Path, name: str, split: int, n_rows: int, members: int) -> dict[str, Any]:
@@ -242,13 +242,13 @@ def run_tails(data_dir: Path, name: str, n_rows: int, members: int) -> dict[str,
     cut = len(y) // 5
     splits = [("random", order[cut:], order[:cut])]
     splits += [("tail", *rows) for rows in tail_splits(X, y)]
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_kind: dict[str, list[dict[str, Any]]] = {}
     for kind, train, test in splits:
         model = fit_pair(X[train], y[train], members)
-        found.setdefault(kind, []).append(compare(model, X[test], y[test]))
+        by_kind.setdefault(kind, []).append(compare(model, X[test], y[test]))
     return {
-        f"{kind} {key}": float(np.mean([one[key] for one in many]))
-        for kind, many in found.items() for key in many[0] if not isinstance(many[0][key], dict)
+        f"{kind} {key}": float(np.mean([scores[key] for scores in many]))
+        for kind, many in by_kind.items() for key in many[0] if not isinstance(many[0][key], dict)
     }  # fmt: skip
 
 
@@ -265,11 +265,11 @@ def run_spiral(seed: int, members: int) -> dict[str, Any]:
     grid = np.column_stack(features)
     distance = cKDTree(data.X[:, :2]).query(grid[:, :2])[0]
     far = distance > np.quantile(distance, 0.6)
-    found = model.predict_uncertainty(grid).knowledge
+    knowledge = model.predict_uncertainty(grid).knowledge
     trees = model.estimator_.predict_uncertainty(grid).knowledge
     inside = model.predict_uncertainty(data.X).knowledge
     return {
-        "AUROC": auroc(far, found), "trees' AUROC": auroc(far, trees),
+        "AUROC": auroc(far, knowledge), "trees' AUROC": auroc(far, trees),
         "mean K on rows": float(inside.mean()), "weights": dict(model.weights_),
     }  # fmt: skip
 
@@ -299,9 +299,9 @@ def run_speed(n_rows: int, p: int, members: int) -> dict[str, Any]:
     law.interval(0.9)
     predicting = _clocks() - began
     sizes = []
-    for one in (trees, model):
+    for fitted in (trees, model):
         file = io.BytesIO()
-        one.save(file)
+        fitted.save(file)
         sizes.append(len(file.getvalue()))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
@@ -322,15 +322,15 @@ def run_table(n_rows: int, p: int = 10) -> dict[str, Any]:
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + noise
     frame = pd.DataFrame(X).add_prefix("x").assign(y=y)
     few, table = (read_table(rows.to_csv(index=False).encode()) for rows in (frame[:100], frame))
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for method in ("sglb", "stacked"):
         score_table(few, "y", plan=ScorePlan(method=method))  # compiles
         began = _clocks()
         scored = score_table(table, "y", plan=ScorePlan(method=method))
-        found[f"{method} seconds"], found[f"{method} processor seconds"] = _clocks() - began
-        found[f"{method} NLL"], found[f"{method} CRPS"] = scored.scores.nll, scored.scores.crps
-    times = found["stacked processor seconds"] / found["sglb processor seconds"]
-    return {**found, "processor times": times}
+        numbers[f"{method} seconds"], numbers[f"{method} processor seconds"] = _clocks() - began
+        numbers[f"{method} NLL"], numbers[f"{method} CRPS"] = scored.scores.nll, scored.scores.crps
+    times = numbers["stacked processor seconds"] / numbers["sglb processor seconds"]
+    return {**numbers, "processor times": times}
 
 
 def run(store: Store, arguments: Any) -> None:
@@ -372,13 +372,13 @@ def run(store: Store, arguments: Any) -> None:
 def rows_of(store: Store) -> list[Row]:
     """The table of what is stored against the bars."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for key, found in store.results.items():
+    for key, result in store.results.items():
         section, case, _ = key.split("/")
-        groups.setdefault((section, case), []).append(found)
+        groups.setdefault((section, case), []).append(result)
     out = []
 
     def line(what: str, key: str, many: list[dict[str, Any]], bar: str, met: Any = None) -> None:
-        values = [one[key] for one in many]
+        values = [scores[key] for scores in many]
         mean = float(np.mean(values))
         judged = None if met is None else bool(met(mean))
         out.append(Row(f"{what} ({len(values)})", f"{mean:.4g}", bar, judged, {key: values}))
@@ -394,14 +394,14 @@ def rows_of(store: Store) -> list[Row]:
             line(f"{case}: coverage", "coverage", many, ".87 to .95",
                  lambda v, d=discrete: v >= 0.87 and (d or v <= 0.95))  # fmt: skip
         elif section == "noise":
-            gaps = [{"gap": one["log score"] - one["trees log score"]} for one in many]
+            gaps = [{"gap": scores["log score"] - scores["trees log score"]} for scores in many]
             line(f"pure noise, {case} rows: log score", "gap", gaps, f"<= {_NOISE_BAR}",
                  lambda v: v <= _NOISE_BAR)  # fmt: skip
         elif section == "smooth":
             line(f"{case}: RMSE ratio", "ratio", many, f"<= {_SMOOTH_BAR}",
                  lambda v: v <= _SMOOTH_BAR)  # fmt: skip
         elif section == "random":
-            gaps = [{"gap": one["log score"] - one["trees log score"]} for one in many]
+            gaps = [{"gap": scores["log score"] - scores["trees log score"]} for scores in many]
             judged = case in _NO_WORSE
             line(f"{case}: log score over the trees'", "gap", gaps,
                  f"<= {_NOISE_BAR}" if judged else "",

@@ -168,10 +168,10 @@ def main() -> None:
 
 def _row(case: Streamed, drags: list[Drag]) -> Row:
     rate, served, drawn = (
-        statistics.median(found)
-        for found in zip(*((one.rate, one.served, one.drawn) for one in drags), strict=True)
+        statistics.median(numbers)
+        for numbers in zip(*((drag.rate, drag.served, drag.drawn) for drag in drags), strict=True)
     )
-    gaps = sorted(gap for one in drags for gap in one.gaps) or [math.nan]
+    gaps = sorted(gap for drag in drags for gap in drag.gaps) or [math.nan]
     middle, slow = statistics.median(gaps), gaps[int(0.95 * len(gaps))]
     return Row(
         what=f"{case.page.split('?')[0]} {case.name}",

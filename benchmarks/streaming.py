@@ -60,12 +60,12 @@ def run_command(words: list[str]) -> tuple[float, float, float, str]:
         [sys.executable, "-m", "gbuq_core", *words], stdout=subprocess.PIPE, text=True
     )
     assert child.stdout is not None
-    said = child.stdout.read()
+    output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status:
         raise SystemExit(f"gbuq {' '.join(words)} ended with status {status}.")
     busy = usage.ru_utime + usage.ru_stime
-    return time.perf_counter() - began, busy, usage.ru_maxrss * 1024.0, said
+    return time.perf_counter() - began, busy, usage.ru_maxrss * 1024.0, output
 
 
 def measure(
@@ -74,11 +74,11 @@ def measure(
     """Score a file of so many rows of one format."""
     source, out = folder / f"rows.{form}", folder / f"scored.{form}"
     make_file(source, n_rows, n_columns)
-    seconds, busy, peak, said = run_command(
+    seconds, busy, peak, output = run_command(
         ["score", str(source), str(source), "--target", "y", "--stream", "--train-rows",
          str(train_rows), "--out", str(out), *more]
     )  # fmt: skip
-    print(said, file=sys.stderr)
+    print(output, file=sys.stderr)
     if form == "parquet":
         assert parquet.ParquetFile(out).metadata.num_rows == n_rows
     sizes = source.stat().st_size, out.stat().st_size

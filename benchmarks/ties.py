@@ -64,8 +64,8 @@ def make_ratings(n: int, random: np.random.Generator) -> TiedRows:
 
 
 def _curve(X: FloatArray) -> FloatArray:
-    found: FloatArray = np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 1]
-    return found
+    curve: FloatArray = np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 1]
+    return curve
 
 
 TARGETS: Mapping[str, Callable[[int, np.random.Generator], TiedRows]] = {
@@ -106,18 +106,18 @@ def _share_inside(y: FloatArray, ends: Ends) -> float:
 
 def measure_ties() -> list[Row]:
     """A line for each target and method, with the coverage of each seed."""
-    found = []
+    rows = []
     for target in TARGETS:
         truth = [cover_truly(target, seed) for seed in SEEDS]
         for method in METHODS:
             shares = [cover(target, method, seed) for seed in SEEDS]
             met = all(BAR[0] <= share <= BAR[1] for share in shares)
-            found.append(_row(target, method, shares, f"{BAR[0]:.2f} to {BAR[1]:.2f}", met))
-        found.append(_row(target, "the true law", truth, "", None))
+            rows.append(_row(target, method, shares, f"{BAR[0]:.2f} to {BAR[1]:.2f}", met))
+        rows.append(_row(target, "the true law", truth, "", None))
         if importlib.util.find_spec("quantile_forest"):
             shares = [_peer(target, seed) for seed in SEEDS]
-            found.append(_row(target, "quantile-forest (package)", shares, "", None))
-    return found
+            rows.append(_row(target, "quantile-forest (package)", shares, "", None))
+    return rows
 
 
 def cover_truly(target: str, seed: int) -> float:

@@ -116,19 +116,19 @@ def silent_errors(seed: int) -> list[str]:
     data, columns = write_table(seed)
     table = read_table(data)
     schema = infer_schema(table)
-    found = []
+    errors = []
     for place, written in enumerate(columns):
         name = f"c{place}"
         if name not in table.names or table.n_rows != len(written.cells):
-            found.append(
+            errors.append(
                 f"table {seed}: {table.n_rows} rows of {len(written.cells)}, {table.names}"
             )
             break
         column, array = schema.column(name), single_chunk(table.data, name)
-        told = "\n".join(column_notices([column]))
+        words = "\n".join(column_notices([column]))
         if column.kind != written.kind:
-            if f'"{name}"' not in told:
-                found.append(f"table {seed} {name}: {column.kind} ({written.style})")
+            if f'"{name}"' not in words:
+                errors.append(f"table {seed} {name}: {column.kind} ({written.style})")
             continue
         unread = as_text(array, column.missing).is_null().to_numpy(zero_copy_only=False)
         if written.kind == "numeric":
@@ -138,11 +138,11 @@ def silent_errors(seed: int) -> list[str]:
         else:
             dates = as_dates(array, column.date_style, column.missing).values
             silent = (dates != written.meant) & ~np.isnat(dates)
-        doubted = "whether its numbers have" in told or "whether day or month comes first" in told
+        doubted = "whether its numbers have" in words or "whether day or month comes first" in words
         for row in np.flatnonzero(silent & ~unread)[:1]:
             if not doubted:
-                found.append(f"table {seed} {name}: {written.cells[row]!r} ({written.style})")
-    return found
+                errors.append(f"table {seed} {name}: {written.cells[row]!r} ({written.style})")
+    return errors
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:

@@ -51,5 +51,5 @@ def _environment() -> str:
         if source.name.endswith("_kernels.py") or source.name == "seeding.py"
     ]
     versions = (numba.__version__, llvmlite.__version__, sys.version)
-    told = (numba_cache.kernel_digest(), written, versions, processor, features)
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    facts = (numba_cache.kernel_digest(), written, versions, processor, features)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]

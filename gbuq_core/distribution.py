@@ -340,7 +340,7 @@ class Distribution(ABC):
         return plot_distribution(
             self.loc,
             self.scale,
-            {one: self.interval(one) for one in sorted({*LEVELS, wanted})},
+            {level: self.interval(level) for level in sorted({*LEVELS, wanted})},
             X,
             X_rows=X_rows,
             y_rows=y_rows,
@@ -471,13 +471,11 @@ class StudentDistribution(Distribution):
         width = self._width
         if not width.all():
             raise InvalidData("scale must be positive everywhere; a std of 0 has no density.")
-        density: FloatArray = student_log_density((y - self.loc) / width, self.df) - np.log(width)
-        return density
+        return student_log_density((y - self.loc) / width, self.df) - np.log(width)
 
     def _cdf(self, points: FloatArray) -> FloatArray:
         z = standardised(points, self.loc[:, None], self._width[:, None])
-        probability: FloatArray = stdtr(self.df[:, None], z)
-        return probability
+        return stdtr(self.df[:, None], z)
 
     def _crps(self, y: FloatArray) -> FloatArray:
         return crps_student_values(y, self.loc, self._width, self.df)
@@ -734,10 +732,10 @@ def concatenate(laws: Sequence[Distribution]) -> Distribution:
     )
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(np.array_equal(one, other))
+def _same(value: Any, other: Any) -> bool:
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        return len(value) == len(other) and all(map(_same, value, other))
+    return bool(np.array_equal(value, other))
 
 
 class _Members(NamedTuple):
@@ -768,15 +766,15 @@ def _crps_log_normals(
     centres, stds = np.exp(means + 0.5 * variances), np.sqrt(variances)
     w = standardised(z, means, stds)
     score = shares @ (y * (2.0 * ndtr(w) - 1.0) + centres * (1.0 - 2.0 * ndtr(w - stds)))
-    for one in range(len(means)):
-        for other in range(one, len(means)):
-            spread = np.sqrt(variances[one] + variances[other])
-            above, gap = np.abs(centres[one] - centres[other]), means[one] - means[other]
-            ahead = ndtr(standardised(gap + variances[one], 0.0, spread))
+    for member in range(len(means)):
+        for other in range(member, len(means)):
+            spread = np.sqrt(variances[member] + variances[other])
+            above, gap = np.abs(centres[member] - centres[other]), means[member] - means[other]
+            ahead = ndtr(standardised(gap + variances[member], 0.0, spread))
             behind = ndtr(standardised(variances[other] - gap, 0.0, spread))
-            distance = centres[one] * (2.0 * ahead - 1.0) + centres[other] * (2.0 * behind - 1.0)
-            pairs = 0.5 if one == other else 1.0
-            score -= pairs * shares[one] * shares[other] * np.where(spread > 0, distance, above)
+            distance = centres[member] * (2.0 * ahead - 1.0) + centres[other] * (2.0 * behind - 1.0)
+            pairs = 0.5 if member == other else 1.0
+            score -= pairs * shares[member] * shares[other] * np.where(spread > 0, distance, above)
     return np.maximum(score, 0.0)
 
 
@@ -799,15 +797,14 @@ def crps_by_quantiles(distribution: Distribution, y: FloatArray, reach: float) -
         levels.append(ndtr(u))
         weights.append(2.0 * half[:, None] * _NODE_WEIGHTS * density * ndtr(-side * u))
     ends = np.broadcast_to([tail, 1.0 - tail], (len(y), 2))
-    found = distribution._quantiles(np.concatenate([*levels, ends], axis=1))
-    apart = np.abs(found - y[:, None])
+    quantiles = distribution._quantiles(np.concatenate([*levels, ends], axis=1))
+    apart = np.abs(quantiles - y[:, None])
     inner = (apart[:, :-2] * np.concatenate(weights, axis=1)).sum(axis=1)
     # The mass at an end counts with its own square, or with all but the other end's square.
     near, far = tail * tail, 2.0 * tail - tail * tail
-    left = np.where(y <= found[:, -2], far, near) * apart[:, -2]
-    right = np.where(y > found[:, -1], far, near) * apart[:, -1]
-    score: FloatArray = inner + left + right
-    return score
+    left = np.where(y <= quantiles[:, -2], far, near) * apart[:, -2]
+    right = np.where(y > quantiles[:, -1], far, near) * apart[:, -1]
+    return inner + left + right
 
 
 def _t_quantile(levels: ArrayLike, df: FloatArray) -> FloatArray:

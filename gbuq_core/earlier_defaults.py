@@ -31,9 +31,9 @@ def earlier_defaults(version: str, name: str) -> dict[str, Any]:
     >>> earlier_defaults("3", "score"), earlier_defaults("4", "score")
     ({'method': 'sglb'}, {})
     """
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for each in reversed(tuple(EARLIER_DEFAULTS)):
-        found |= EARLIER_DEFAULTS[each].get(name, {})
+        defaults |= EARLIER_DEFAULTS[each].get(name, {})
         if each == version:
-            return found
+            return defaults
     return {}

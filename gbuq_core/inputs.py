@@ -44,8 +44,7 @@ class MostProbable:
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, (n_samples,)."""
         codes = np.argmax(self.predict_proba(X), axis=1)  # first: it tells what is not fitted
-        labels: np.ndarray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
 
 def to_pandas(X: Any) -> Any:

@@ -173,8 +173,7 @@ class Job:
 
 def current_job() -> Job | None:
     """Return the job that this code runs for, also inside `parallel_map`; None without one."""
-    job: Job | None = here().job
-    return job
+    return here().job
 
 
 class JobRunner:

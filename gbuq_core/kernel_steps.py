@@ -63,10 +63,10 @@ def with_earlier(names: Iterable[str]) -> list[str]:
     >>> with_earlier(["gaussian_boosting", "gaussian"])
     ['trees_of_two', 'gaussian', 'gaussian_boosting']
     """
-    found: dict[str, None] = {}
+    steps: dict[str, None] = {}
     for name in names:
-        found.update(dict.fromkeys([*with_earlier(STEPS[name].after), name]))
-    return list(found)
+        steps.update(dict.fromkeys([*with_earlier(STEPS[name].after), name]))
+    return list(steps)
 
 
 def steps_of(methods: Iterable[str]) -> list[str]:

@@ -253,5 +253,5 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
 
 def find_knob(knobs: Sequence[Knob], key: str) -> Knob:
     """The knob with this key."""
-    found = {knob.key: knob for knob in knobs}
-    return found[check_choice("knob", key, tuple(found))]
+    by_key = {knob.key: knob for knob in knobs}
+    return by_key[check_choice("knob", key, tuple(by_key))]

@@ -31,11 +31,11 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     def __getattr__(name: str) -> Any:
         if name in homes:
             module, there = homes[name]
-            found = getattr(importlib.import_module(module), there)
+            value = getattr(importlib.import_module(module), there)
         else:
-            found = _submodule(package, name)
-        setattr(sys.modules[package], name, found)  # the next time nobody asks here
-        return found
+            value = _submodule(package, name)
+        setattr(sys.modules[package], name, value)  # the next time nobody asks here
+        return value
 
     def __dir__() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})

@@ -73,8 +73,7 @@ class _Setting:
     @property
     def group(self) -> str:
         """The group of its knob."""
-        found: str = self.knob.get("group", "knobs")
-        return found
+        return self.knob.get("group", "knobs")
 
     @property
     def fitted(self) -> bool:
@@ -168,7 +167,7 @@ def _settings_of(kind: type) -> Iterator[tuple[str, Any, _Setting]]:
 
 def _each_of(kind: type) -> str:
     """The field whose values have a fit of their own each; empty if there is none."""
-    return next((name for name, _, one in _settings_of(kind) if one.each), "")
+    return next((name for name, _, meta in _settings_of(kind) if meta.each), "")
 
 
 def _alternatives(settings: S) -> list[S]:
@@ -176,13 +175,13 @@ def _alternatives(settings: S) -> list[S]:
     name = _each_of(type(settings))
     if not name:
         return [settings]
-    return [_with(settings, **{name: (one,)}) for one in getattr(settings, name)]
+    return [_with(settings, **{name: (value,)}) for value in getattr(settings, name)]
 
 
 def _alone(settings: S, method: str) -> S:
     """The settings with one of the methods that there are."""
     name = _each_of(type(settings))
-    known = next(one.named for field, _, one in _settings_of(type(settings)) if field == name)
+    known = next(meta.named for field, _, meta in _settings_of(type(settings)) if field == name)
     return _with(
         settings, **{name: (check_choice(name.removesuffix("s"), method, tuple(known.values())),)}
     )
@@ -205,32 +204,32 @@ def knobs_of(kind: Any, asked: Any = None) -> tuple[Knob, ...]:
     ['rows', 'noise', 'cells']
     """
     return tuple(
-        _knob(asked or kind, name, default, one)
-        for name, default, one in _settings_of(kind)
-        if one.offered
+        _knob(asked or kind, name, default, meta)
+        for name, default, meta in _settings_of(kind)
+        if meta.offered
     )
 
 
-def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
-    more = {**one.knob, "key": one.key or name}
-    shown = more.pop("shown", _write(one, default))
-    if one.label:
-        more["label"] = one.label
-    if one.uses is not None:
-        more["when"] = partial(_is_used, kind, one.uses)
-    given = one.record if one.of else Knob("", "", "text", "")
-    if shown == AUTOMATIC and one.automatic and "choices" in more:
-        more["help"] = f"{_about(one)} Automatic: {one.automatic}.".strip()
+def _knob(kind: type, name: str, default: Any, meta: _Setting) -> Knob:
+    more = {**meta.knob, "key": meta.key or name}
+    shown = more.pop("shown", _write(meta, default))
+    if meta.label:
+        more["label"] = meta.label
+    if meta.uses is not None:
+        more["when"] = partial(_is_used, kind, meta.uses)
+    given = meta.record if meta.of else Knob("", "", "text", "")
+    if shown == AUTOMATIC and meta.automatic and "choices" in more:
+        more["help"] = f"{_about(meta)} Automatic: {meta.automatic}.".strip()
         numbers = narrow(given, default=more["choices"][0], **more)
         return replace(numbers, choices=(AUTOMATIC, *numbers.choices), default=shown)
-    if one.of and not one.named:
+    if meta.of and not meta.named:
         return narrow(given, default=shown, **more)
-    for value in one.named.values() if one.of else ():
+    for value in meta.named.values() if meta.of else ():
         check_knob(given, value)
-    if one.named and more.get("kind") != "switch":
-        more.setdefault("choices", tuple(one.named))
+    if meta.named and more.get("kind") != "switch":
+        more.setdefault("choices", tuple(meta.named))
     kind_of_knob: Kind = more.pop("kind", "") or (
-        given.kind if one.of else _kind_of(one, default, more)
+        given.kind if meta.of else _kind_of(meta, default, more)
     )
     more = {"label": given.label, "help": given.help, **more}
     return Knob(kind=kind_of_knob, default=shown, **more)
@@ -238,44 +237,44 @@ def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
 
 def _is_used(kind: type, uses: Callable[[Any], bool], values: Mapping[str, Any]) -> bool:
     """Whether a chosen method needs a knob; a text that a reader may still type decides nothing."""
-    texts = {one.key or name for name, _, one in _settings_of(kind) if one.codec}
+    texts = {meta.key or name for name, _, meta in _settings_of(kind) if meta.codec}
     read = {name: value for name, value in values.items() if name not in texts}
     return any(map(uses, _alternatives(from_values(kind, read))))
 
 
-def _kind_of(one: _Setting, default: Any, more: Mapping[str, Any]) -> Kind:
+def _kind_of(meta: _Setting, default: Any, more: Mapping[str, Any]) -> Kind:
     """The kind of a knob, by the type of its default."""
-    if one.codec or "pattern" in more:
+    if meta.codec or "pattern" in more:
         return "text"
     if isinstance(default, tuple):
         return "choices"
     if isinstance(default, bool):
         return "switch"
     if "choices" in more:
-        return "choice" if one.named or isinstance(default, str) else "ladder"
+        return "choice" if meta.named or isinstance(default, str) else "ladder"
     return "integer" if isinstance(default, int) else "number"
 
 
-def _write(one: _Setting, value: Any) -> Any:
+def _write(meta: _Setting, value: Any) -> Any:
     """A field's value as its widget and a link have it."""
-    if one.codec:
-        return one.codec.write(value)
-    if one.automatic:
-        return one.knob.get("shown", AUTOMATIC) if value is None else value
-    if one.named and isinstance(value, tuple):
-        return tuple(one.words.get(each, each) for each in value)
-    return one.words.get(value, number_text(value)) if one.named else value
+    if meta.codec:
+        return meta.codec.write(value)
+    if meta.automatic:
+        return meta.knob.get("shown", AUTOMATIC) if value is None else value
+    if meta.named and isinstance(value, tuple):
+        return tuple(meta.words.get(each, each) for each in value)
+    return meta.words.get(value, number_text(value)) if meta.named else value
 
 
-def _read(one: _Setting, value: Any) -> Any:
+def _read(meta: _Setting, value: Any) -> Any:
     """A field's value from that of its widget."""
-    if one.codec:
-        return one.codec.read(value)
-    if one.automatic:
+    if meta.codec:
+        return meta.codec.read(value)
+    if meta.automatic:
         return None if value == AUTOMATIC else value
     if isinstance(value, tuple | list):
-        return tuple(one.named.get(each, each) for each in value)
-    return one.named.get(value, value)
+        return tuple(meta.named.get(each, each) for each in value)
+    return meta.named.get(value, value)
 
 
 def to_values(settings: Any) -> dict[str, Any]:
@@ -289,7 +288,8 @@ def to_values(settings: Any) -> dict[str, Any]:
     """
     kind = type(settings)
     return {
-        one.key or name: _write(one, getattr(settings, name)) for name, _, one in _settings_of(kind)
+        meta.key or name: _write(meta, getattr(settings, name))
+        for name, _, meta in _settings_of(kind)
     }
 
 
@@ -303,9 +303,9 @@ def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     (8, 31)
     """
     given = {
-        name: _read(one, values[one.key or name])
-        for name, _, one in _settings_of(kind)
-        if (one.key or name) in values
+        name: _read(meta, values[meta.key or name])
+        for name, _, meta in _settings_of(kind)
+        if (meta.key or name) in values
     }
     return kind(**given)
 
@@ -350,39 +350,39 @@ def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
     gbuq_core.errors.InvalidParameter: tail must be one of 'rise', 'clip'; got 'falls'.
     """
     kind = type(settings)
-    for name, default, one in _settings_of(kind):
-        if name in besides or (groups and one.group not in groups):
+    for name, default, meta in _settings_of(kind):
+        if name in besides or (groups and meta.group not in groups):
             continue
-        value, knob = getattr(settings, name), _legal(kind, name, default, one)
-        if (value is None and one.automatic) or (knob.kind == "choice" and not knob.choices):
+        value, knob = getattr(settings, name), _legal(kind, name, default, meta)
+        if (value is None and meta.automatic) or (knob.kind == "choice" and not knob.choices):
             continue  # left to us, or one of a table's columns
-        if one.limits and knob.kind == "choice":
+        if meta.limits and knob.kind == "choice":
             check_choice(name, value, knob.choices)
             continue
-        for each in (value if isinstance(value, tuple) else (value,)) if one.named else ():
-            if each not in (choices := tuple(one.named.values())):
+        for each in (value if isinstance(value, tuple) else (value,)) if meta.named else ():
+            if each not in (choices := tuple(meta.named.values())):
                 check_choice(name, each, choices)
         if knob.kind in ("integer", "number") or (knob.kind == "ladder" and knob.low is not None):
             check_within(knob, value)
         else:
-            check_knob(knob, _write(one, value))
+            check_knob(knob, _write(meta, value))
 
 
-def _legal(kind: type, name: str, default: Any, one: _Setting) -> Knob:
+def _legal(kind: type, name: str, default: Any, meta: _Setting) -> Knob:
     """What a field may be, whatever steps its widget has."""
-    if one.limits and isinstance(one.limits[0], str):
-        return Knob(name, one.label, "choice", default, choices=one.limits)
-    if one.limits:
-        whole = isinstance(one.limits[0], int)
-        return Knob(name, one.label, "integer" if whole else "number", default, *one.limits)
-    if one.of and not one.named:
-        return replace(one.record, key=name)
-    return _knob(kind, name, default, one)
+    if meta.limits and isinstance(meta.limits[0], str):
+        return Knob(name, meta.label, "choice", default, choices=meta.limits)
+    if meta.limits:
+        whole = isinstance(meta.limits[0], int)
+        return Knob(name, meta.label, "integer" if whole else "number", default, *meta.limits)
+    if meta.of and not meta.named:
+        return replace(meta.record, key=name)
+    return _knob(kind, name, default, meta)
 
 
 def unused(kind: type, asked: Any) -> frozenset[str]:
     """The fields that do not concern some settings, which may be of another record."""
-    rules = ((name, one.uses) for name, _, one in _settings_of(kind))
+    rules = ((name, meta.uses) for name, _, meta in _settings_of(kind))
     return frozenset(name for name, uses in rules if uses is not None and not uses(asked))
 
 
@@ -411,7 +411,7 @@ def with_fit(settings: S, plan: S) -> S:
     (30, 20)
     """
     kind = type(settings)
-    fitted = {name: getattr(plan, name) for name, _, one in _settings_of(kind) if one.fitted}
+    fitted = {name: getattr(plan, name) for name, _, meta in _settings_of(kind) if meta.fitted}
     return _with(settings, **fitted)
 
 
@@ -428,10 +428,11 @@ def arguments(settings: Any, *about: Any) -> dict[str, Any]:
     0.2
     """
     given = {}
-    for name, _, one in _settings_of(type(settings)):
-        if one.arg and (one.uses is None or one.uses(settings)):
+    for name, _, meta in _settings_of(type(settings)):
+        if meta.arg and (meta.uses is None or meta.uses(settings)):
             value = getattr(settings, name)
-            given[one.arg] = one.fills(settings, *about) if value is None and one.fills else value
+            value = meta.fills(settings, *about) if value is None and meta.fills else value
+            given[meta.arg] = value
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -442,16 +443,16 @@ def bare(settings: S) -> S:
     >>> bare(HeartSettings(trees=50, unit="variance")) == HeartSettings(trees=50)
     True
     """
-    drawn = {name: usual for name, usual, one in _settings_of(type(settings)) if one.drawn}
+    drawn = {name: usual for name, usual, meta in _settings_of(type(settings)) if meta.drawn}
     return _with(settings, **drawn)
 
 
 def quicker(settings: S, share: float) -> S:
     """Settings of about a share of the sizes: what a study over seeds takes to end in time."""
     smaller = {
-        name: shrink(getattr(settings, name), share ** one.shrink[0], one.shrink[1])
-        for name, _, one in _settings_of(type(settings))
-        if one.shrink is not None
+        name: shrink(getattr(settings, name), share ** meta.shrink[0], meta.shrink[1])
+        for name, _, meta in _settings_of(type(settings))
+        if meta.shrink is not None
     }
     return _with(settings, **smaller)
 
@@ -476,7 +477,8 @@ def differences(settings: Any, wanted: Any, words: str = "{} {} instead of {}") 
     kind: Any = type(settings)
     now, then = to_values(settings), to_values(wanted)
     labels = {
-        one.key or n: _knob(kind, n, default, one).label for n, default, one in _settings_of(kind)
+        meta.key or n: _knob(kind, n, default, meta).label
+        for n, default, meta in _settings_of(kind)
     }
     return tuple(
         words.format(label[:1].lower() + label[1:], *map(write_setting, (now[name], then[name])))
@@ -509,33 +511,33 @@ def sliders(kind: type) -> Sequence[str]:
 def documented(kind: type[S]) -> type[S]:
     """Say in the docstring of a settings record, which `help` shows, what its fields are."""
     lines = [f"{kind.__doc__}".rstrip(), "", "    Attributes", "    ----------"]
-    for name, default, one in _settings_of(kind):
-        label = one.label or one.record.label
-        usual = f" None: {one.automatic}." if one.automatic else ""
-        lines += [f"    {name} : default {default!r}", f"        {label}. {_about(one)}{usual}"]
+    for name, default, meta in _settings_of(kind):
+        label = meta.label or meta.record.label
+        usual = f" None: {meta.automatic}." if meta.automatic else ""
+        lines += [f"    {name} : default {default!r}", f"        {label}. {_about(meta)}{usual}"]
     kind.__doc__ = "\n".join(lines)
     return kind
 
 
-def _about(one: _Setting) -> str:
+def _about(meta: _Setting) -> str:
     """What a field does, in sentences."""
-    return str(one.knob.get("help") or (one.record.help if one.of else ""))
+    return str(meta.knob.get("help") or (meta.record.help if meta.of else ""))
 
 
 def legal_knobs(kind: type) -> dict[str, Knob]:
     """What each field may be, by its name: the values themselves, not the words of widgets."""
-    found = {}
-    for name, default, one in _settings_of(kind):
-        knob = _legal(kind, name, default, one)
-        if one.named and not one.limits:
-            knob = replace(knob, kind="choice", choices=tuple(one.named.values()))
-        found[name] = knob
-    return found
+    knobs = {}
+    for name, default, meta in _settings_of(kind):
+        knob = _legal(kind, name, default, meta)
+        if meta.named and not meta.limits:
+            knob = replace(knob, kind="choice", choices=tuple(meta.named.values()))
+        knobs[name] = knob
+    return knobs
 
 
 def may_be_none(kind: type) -> frozenset[str]:
     """The fields that None leaves to us."""
-    return frozenset(name for name, _, one in _settings_of(kind) if one.automatic)
+    return frozenset(name for name, _, meta in _settings_of(kind) if meta.automatic)
 
 
 def option_names(kind: type) -> dict[str, str]:
@@ -546,9 +548,9 @@ def option_names(kind: type) -> dict[str, str]:
     'n_trees'
     """
     return {
-        (one.word or name).replace("-", "_"): name
-        for name, _, one in _settings_of(kind)
-        if one.word is not None
+        (meta.word or name).replace("-", "_"): name
+        for name, _, meta in _settings_of(kind)
+        if meta.word is not None
     }
 
 
@@ -558,7 +560,7 @@ def add_options(add: Callable[..., Any], kind: type, *names: str) -> None:
     ``add`` is the parser's ``add_argument``.
     """
     legal, options = legal_knobs(kind), {name: d for d, name in option_names(kind).items()}
-    for name, default, one in _settings_of(kind):
+    for name, default, meta in _settings_of(kind):
         if name not in options or (names and name not in names):
             continue
         knob, option = legal[name], _flag(options[name])
@@ -571,21 +573,21 @@ def add_options(add: Callable[..., Any], kind: type, *names: str) -> None:
         elif knob.kind in ("integer", "number"):
             whole = knob.kind == "integer"
             more |= {"type": int if whole else float, "metavar": "N" if whole else "X"}
-        usual = one.automatic or ("" if default is None else str(default))
-        about = _about(one) or one.label or one.record.label
-        said = (about, one.more, usual and f"default: {usual}")
-        parts = [_lowered(part) for text in said for part in text.split(". ") if part]
+        usual = meta.automatic or ("" if default is None else str(default))
+        about = _about(meta) or meta.label or meta.record.label
+        sentences = (about, meta.more, usual and f"default: {usual}")
+        parts = [_lowered(part) for text in sentences for part in text.split(". ") if part]
         add(option, help="; ".join(parts).replace("%", "%%"), **more)
 
 
 def given_options(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that the values of options set, by the names of the fields."""
-    legal, found = legal_knobs(kind), {}
+    legal, chosen = legal_knobs(kind), {}
     for dest, name in option_names(kind).items():
         value = options.get(dest)
         if value is not None:
-            found[name] = None if value == _NONE and None in legal[name].choices else value
-    return found
+            chosen[name] = None if value == _NONE and None in legal[name].choices else value
+    return chosen
 
 
 def check_options(kind: type, options: Mapping[str, Any], own: Sequence[Knob] = ()) -> None:

@@ -56,14 +56,14 @@ def main() -> None:
     given = parser.parse_args()
     table = [["variant", *SCORES]]
     for name in given.variants:
-        found = np.array(
+        scores = np.array(
             [
                 measure(given.data_dir, given.set, split, VARIANTS[name])
                 for split in range(given.splits)
             ]
         )
-        errors = found.std(axis=0, ddof=1) / len(found) ** 0.5 if len(found) > 1 else None
-        means = [f"{mean:.4g}" for mean in found.mean(axis=0)]
+        errors = scores.std(axis=0, ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else None
+        means = [f"{mean:.4g}" for mean in scores.mean(axis=0)]
         if errors is not None:
             means = [f"{mean} ({error:.2g})" for mean, error in zip(means, errors, strict=True)]
         table.append([name.replace("_", " "), *means])

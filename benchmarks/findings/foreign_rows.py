@@ -52,16 +52,16 @@ def areas(
     model = make_boosted(Task(data_dir, name, split, method, "small", {}), settings, False, 10)
     model.fit(rows.X_all, rows.y_all)
     ordinary, n = model.predict_uncertainty(rows.X_test), len(rows.y_test)
-    found = {}
+    by_source = {}
     for source, foreign in sources(data_dir, name, rows.X_all, n, split):
         doubt = model.predict_uncertainty(foreign)
-        found[source] = tuple(
+        by_source[source] = tuple(
             float(
                 auroc(np.arange(2 * n) >= n, np.r_[getattr(ordinary, part), getattr(doubt, part)])
             )
             for part in ("total", "knowledge")
         )
-    return found
+    return by_source
 
 
 def known_settings(store: Cells, name: str, method: str, split: int) -> dict[str, Any]:
@@ -87,16 +87,16 @@ def main() -> None:
     table = [["set", "method", "foreign rows of", "total", "knowledge"]]
     for name in given.sets:
         for method in given.methods:
-            found = []
+            splits = []
             for split in given.splits:
                 settings = (
                     known_settings(store, name, method, split)
                     if given.rate is None
                     else {"depth": given.depth, "learning_rate": given.rate, "n_trees": 1000}
                 )
-                found.append(areas(given.data_dir, name, method, split, settings))
-            for source in found[0]:
-                means = np.mean([each[source] for each in found], axis=0)
+                splits.append(areas(given.data_dir, name, method, split, settings))
+            for source in splits[0]:
+                means = np.mean([each[source] for each in splits], axis=0)
                 table.append([name, method, source, *(f"{value:.3f}" for value in means)])
     print("\n".join(table_lines("AUROC by the source of foreign rows", table)))
 

@@ -56,8 +56,8 @@ def main() -> None:
     every = [load_parts(given.data_dir, given.set, split) for split in given.splits]
     table = [["BART", "RMSE", "CRPS, functions only", "CRPS, with noise"]]
     for n_trees in given.trees:
-        found = np.mean([measure(parts, n_trees) for parts in every], axis=0)
-        table.append([f"{n_trees} trees", *(f"{value:.3f}" for value in found)])
+        means = np.mean([measure(parts, n_trees) for parts in every], axis=0)
+        table.append([f"{n_trees} trees", *(f"{value:.3f}" for value in means)])
     paper = [PROTOCOL.published[given.set, "xbart", score].value for score in ("rmse", "crps")]
     table.append(["the paper, calibrated", *(f"{value:g}" for value in paper), ""])
     print("\n".join(table_lines(f"{given.set}, splits {given.splits}", table)))

@@ -56,7 +56,7 @@ def with_indicators(parts: Parts) -> Parts:
     values = {column: np.unique(parts.X_all[:, column]) for column in ENERGY_CATEGORIES}
 
     def encode(X: np.ndarray) -> np.ndarray:
-        indicators = [X[:, [column]] == found for column, found in values.items()]
+        indicators = [X[:, [column]] == levels for column, levels in values.items()]
         return np.hstack([np.delete(X, ENERGY_CATEGORIES, axis=1), *indicators]).astype(float)
 
     X_fit, X_val, X_test = (encode(X) for X in (parts.X_fit, parts.X_val, parts.X_test))

@@ -48,8 +48,8 @@ def measure(parts: Parts, setting: Setting) -> list[float]:
     trees = choose_trees(parts, setting) if setting.stops else setting.trees
     model = _make(parts, setting, trees)
     with np.errstate(over="ignore", invalid="ignore"):  # CRPS as the loss may let a std overflow
-        found = model.fit(parts.X_all, parts.y_all).pred_dist(parts.X_test)
-    loc, scale = np.asarray(found.loc), np.asarray(found.scale)
+        law = model.fit(parts.X_all, parts.y_all).pred_dist(parts.X_test)
+    loc, scale = np.asarray(law.loc), np.asarray(law.scale)
     return [
         float(crps_gaussian(parts.y_test, loc, scale)),
         float(rmse(parts.y_test, loc)),
@@ -91,9 +91,9 @@ def main() -> None:
     every = [load_parts(given.data_dir, given.set, split) for split in given.splits]
     table = [["NGBoost", "CRPS", "RMSE", "NLL", "interval score", "trees"]]
     for setting in SETTINGS:
-        found = np.mean([measure(parts, setting) for parts in every], axis=0)
+        means = np.mean([measure(parts, setting) for parts in every], axis=0)
         name = f"loss {setting.loss}, rate {setting.rate:g}{', stopped' if setting.stops else ''}"
-        table.append([name, *(f"{value:.3f}" for value in found[:-1]), f"{found[-1]:.0f}"])
+        table.append([name, *(f"{value:.3f}" for value in means[:-1]), f"{means[-1]:.0f}"])
     paper = [PROTOCOL.published[given.set, "ngboost", score].value for score in PUBLISHED]
     table.append(["the paper", *(f"{value:g}" for value in paper), ""])
     print("\n".join(table_lines(f"{given.set}, splits {given.splits}", table)))

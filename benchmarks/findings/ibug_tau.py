@@ -31,7 +31,7 @@ def costs(parts: Parts, depth: int, n_trees: int, repeats: int) -> dict[float, C
     model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
     point = trained.fit(parts.X_all, parts.y_all)
     model.find_neighborhood(parts.X_test[:8])  # compiled by now
-    found = {}
+    by_share = {}
     for share in SHARES:
         tau = max(1, round(share * model.n_trees_))
         seconds = np.empty((repeats, 2))
@@ -41,8 +41,8 @@ def costs(parts: Parts, depth: int, n_trees: int, repeats: int) -> dict[float, C
             mid = time.process_time()
             point.predict(parts.X_test)
             seconds[k] = mid - began, time.process_time() - mid
-        found[share] = Cost(*(1e3 * np.median(seconds, axis=0) / len(parts.y_test)))
-    return found
+        by_share[share] = Cost(*(1e3 * np.median(seconds, axis=0) / len(parts.y_test)))
+    return by_share
 
 
 def main() -> None:
@@ -56,13 +56,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
     parts = load_parts(given.data_dir, given.set, given.split)
-    found = costs(parts, given.depth, given.trees, given.repeats)
-    whole = found[SHARES[-1]].neighbors
+    by_share = costs(parts, given.depth, given.trees, given.repeats)
+    whole = by_share[SHARES[-1]].neighbors
     table = [["trees that count", "ms a row", "of all trees' time", "the mean's ms of it"]]
     table += [
         [f"{share:.0%}", f"{cost.neighbors:.4f}", f"{cost.neighbors / whole:.2f}",
          f"{cost.mean:.4f}"]
-        for share, cost in found.items()
+        for share, cost in by_share.items()
     ]  # fmt: skip
     title = f"{given.set}, split {given.split}, depth {given.depth}, {given.trees} trees"
     print("\n".join(table_lines(title, table)))

@@ -62,31 +62,31 @@ def of_halves(
     method: str, X: np.ndarray, y: np.ndarray, seed: int, features: Sequence[int], n_trees: int
 ) -> dict[str, list[float]]:
     """AUROC of each part of the uncertainty, trained on each half of each feature in turn."""
-    found: dict[str, list[float]] = {part: [] for part in parts_of(method)}
+    areas: dict[str, list[float]] = {part: [] for part in parts_of(method)}
     for feature, half in product(features, (0, 1)):
         train, known, foreign = split_rows(X, feature, half, seed)
         model = make_model(method, seed, {**FOREST, "n_trees": n_trees})
         doubt = model.fit(X[train], y[train]).predict_uncertainty(X[np.r_[known, foreign]])
         is_foreign = np.arange(len(doubt.total)) >= len(known)
-        for part, values in found.items():
+        for part, values in areas.items():
             values.append(float(auroc(is_foreign, getattr(doubt, part))))
-    return found
+    return areas
 
 
 def of_both(
     method: str, X: np.ndarray, y: np.ndarray, seed: int, features: Sequence[int], n_trees: int
 ) -> dict[str, list[float]]:
     """The same of one model of half of all rows; the others are judged."""
-    found: dict[str, list[float]] = {part: [] for part in parts_of(method)}
+    areas: dict[str, list[float]] = {part: [] for part in parts_of(method)}
     n = len(y) // 2
     model = make_model(method, seed, {**FOREST, "n_trees": n_trees}).fit(X[:n], y[:n])
     doubt = model.predict_uncertainty(X[n:])
     for feature in features:
         is_high = X[n:, feature] > np.median(X[:, feature])
-        for part, values in found.items():
+        for part, values in areas.items():
             upper = float(auroc(is_high, getattr(doubt, part)))
             values += [upper, 1.0 - upper]
-    return found
+    return areas
 
 
 def parts_of(method: str) -> tuple[str, ...]:

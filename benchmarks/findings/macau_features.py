@@ -146,17 +146,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     choices = [Choice("path"), *(Choice("auto", rows) for rows in given.auto)]
     if not given.without_all:
         choices.append(Choice("all"))
-    found = {}
+    scores = {}
     for name in given.sets:
         for split in range(given.splits):
             rows = read(given.data_dir, name, split)
             for choice in choices:
-                found[name, split, choice] = measure(rows, split, choice, given.trees)
+                scores[name, split, choice] = measure(rows, split, choice, given.trees)
     for i, score in enumerate(SCORES):
         table = [["set", *(choice.label for choice in choices)]]
         for name in given.sets:
             means = (
-                np.mean([found[name, split, choice][i] for split in range(given.splits)])
+                np.mean([scores[name, split, choice][i] for split in range(given.splits)])
                 for choice in choices
             )
             table.append([name, *(f"{mean:.3f}" for mean in means)])

@@ -52,7 +52,7 @@ LAWS = {
 
 def measure(X: np.ndarray, y: np.ndarray, seed: int, features: tuple[int, ...]) -> np.ndarray:
     """Mean AUROC of novelty, conditional novelty, inference novelty and isolation."""
-    found = []
+    areas = []
     for feature in features:
         for half in (0, 1):
             train, known, foreign = split_rows(X, feature, half, seed)
@@ -66,8 +66,8 @@ def measure(X: np.ndarray, y: np.ndarray, seed: int, features: tuple[int, ...]) 
                 novelty.novelty, novelty.conditional_novelty, np.abs(novelty.inference_novelty),
                 isolation.score_novelty(judged),
             )  # fmt: skip
-            found.append([auroc(is_foreign, score) for score in scores])
-    return np.mean(found, axis=0)
+            areas.append([auroc(is_foreign, score) for score in scores])
+    return np.mean(areas, axis=0)
 
 
 def main() -> None:

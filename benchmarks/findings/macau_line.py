@@ -42,10 +42,10 @@ def measure(method: str, knobs: dict[str, Any], seed: int) -> tuple[float, dict[
     crps = np.nan
     for where in SIDES.values():
         here = replace(settings, **where)
-        found = score_heteroscedastic(fit, measure_heteroscedastic(fit, here), here)
-        crps = found.crps
+        scores = score_heteroscedastic(fit, measure_heteroscedastic(fit, here), here)
+        crps = scores.crps
         for score, values in areas.items():
-            values.append(float(found.auroc_of(score)))
+            values.append(float(scores.auroc_of(score)))
     return float(crps), areas
 
 
@@ -58,7 +58,7 @@ def main() -> None:
         default=["conformal_forest", "quantile", "forest", "macau_basic", "ngboost", "catboost"],
     )  # fmt: skip
     given = parser.parse_args()
-    found = {
+    values = {
         (method, name): [measure(method, knobs, seed) for seed in range(given.seeds)]
         for method in given.methods
         for name, knobs in FORESTS.items()
@@ -66,7 +66,7 @@ def main() -> None:
     }
     table = [["method", "forest", "CRPS", "the paper"]]
     sides = [["method", "score", *SIDES, "the paper"]]
-    for (method, name), cells in found.items():
+    for (method, name), cells in values.items():
         paper = PAPER_TABLE.get((method, "total"))
         table.append(
             [method, name, f"{np.mean([crps for crps, _ in cells]):.3f}",

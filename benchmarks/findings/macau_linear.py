@@ -127,8 +127,8 @@ def main() -> None:
     for law, make in LAWS.items():
         table = [["method", "CRPS", "CRPS by the authors' code", "RMSE"]]
         for variant in VARIANTS:
-            found = np.mean([measure(variant, make(seed), seed) for seed in seeds], axis=0)
-            table.append([variant.name, *(f"{value:.2f}" for value in found)])
+            means = np.mean([measure(variant, make(seed), seed) for seed in seeds], axis=0)
+            table.append([variant.name, *(f"{value:.2f}" for value in means)])
         print("\n".join(table_lines(law, table)), flush=True)
 
 

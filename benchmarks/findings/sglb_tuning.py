@@ -91,11 +91,11 @@ def main() -> None:
             print(
                 "\n".join(table_lines(f"{given.set}, split {split}, {engine}", table)), flush=True
             )
-    for engine, found in chosen.items():
-        once = int(np.argmin([point.validation for point in found[0]]))
+    for engine, runs in chosen.items():
+        once = int(np.argmin([point.validation for point in runs[0]]))
         for words, picks in (
-            ("chosen on the first split", [points[once] for points in found]),
-            ("chosen on each split", [min(points, key=lambda p: p.validation) for points in found]),
+            ("chosen on the first split", [points[once] for points in runs]),
+            ("chosen on each split", [min(points, key=lambda p: p.validation) for points in runs]),
         ):
             print(
                 f"{engine}, {words}: NLL {np.mean([p.test for p in picks]):.3f}, "

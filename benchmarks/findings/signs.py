@@ -34,7 +34,7 @@ class Sign(NamedTuple):
 def find_signs(results: Sequence[Result]) -> list[Sign]:
     """Cells that are better or worse, by how far they are off."""
     values = collect_values(results)
-    found = []
+    signs = []
     for (table, name, method, score), numbers in values.items():
         protocol = PROTOCOLS[table]
         higher = {each.key: each.higher for each in protocol.scores}[score]
@@ -43,11 +43,11 @@ def find_signs(results: Sequence[Result]) -> list[Sign]:
             continue
         spread = math.hypot(beside.ours.error, beside.theirs.error or 0.0)
         gap = abs(beside.ours.mean - beside.theirs.value) - beside.theirs.rounding
-        found.append(
+        signs.append(
             Sign(f"{table}/{name}/{method}/{score}", beside.ours.mean, beside.theirs.value,
                  beside.word, gap / spread if spread else math.inf)
         )  # fmt: skip
-    return sorted(found, key=lambda sign: -sign.errors)
+    return sorted(signs, key=lambda sign: -sign.errors)
 
 
 def explained(cell: str, findings: Sequence[Mapping[str, Any]]) -> str:

@@ -34,15 +34,15 @@ def areas(
     model = soft_trees.make_model(method, dict(settings), split, "small")
     model.fit(rows.X_train, rows.y_train)
     ordinary = model.predict_uncertainty(rows.X_test).knowledge
-    found = {}
+    by_set = {}
     for other in (*data.SPLITS, *data.BUILTIN):
         if other == name:
             continue
         with mock.patch.dict(data.FOREIGN, {name: other}):
             foreign = data.foreign_rows(data_dir, name, rows.X_train, n, split)
         doubt = model.predict_uncertainty(foreign).knowledge
-        found[other] = float(auroc(np.arange(2 * n) >= n, np.r_[ordinary, doubt]))
-    return found
+        by_set[other] = float(auroc(np.arange(2 * n) >= n, np.r_[ordinary, doubt]))
+    return by_set
 
 
 def main() -> None:
@@ -60,11 +60,11 @@ def main() -> None:
         table = [["method", "least", "largest", "the paper", *others]]
         for method in given.methods:
             settings = stored_settings(store, name, method)
-            found = areas(given.data_dir, name, given.split, method, settings)
+            by_set = areas(given.data_dir, name, given.split, method, settings)
             theirs = soft_trees.PROTOCOL.published[name, method, "auroc"].value
             table.append(
-                [method, f"{min(found.values()):.2f}", f"{max(found.values()):.2f}",
-                 f"{theirs:.2f}", *(f"{found[other]:.2f}" for other in others)]
+                [method, f"{min(by_set.values()):.2f}", f"{max(by_set.values()):.2f}",
+                 f"{theirs:.2f}", *(f"{by_set[other]:.2f}" for other in others)]
             )  # fmt: skip
         title = f"AUROC on {name} by the source of foreign rows (table: {data.FOREIGN[name]})"
         print("\n".join(table_lines(title, table)), flush=True)

@@ -18,22 +18,22 @@ from gbuq_core.experiments.soft_trees.bandit import BanditSettings, plan_bandit,
 
 def stored_regrets(store: Cells) -> dict[str, dict[int, float]]:
     """Regret of each policy by seed."""
-    found: dict[str, dict[int, float]] = {}
+    regrets: dict[str, dict[int, float]] = {}
     for result in store:
         if result.table == "soft_trees" and result.set == soft_trees.EXPLORATION:
-            found.setdefault(result.method, {})[result.split] = next(iter(result.scores.values()))
-    return found
+            regrets.setdefault(result.method, {})[result.split] = next(iter(result.scores.values()))
+    return regrets
 
 
 def play(policies: list[str], pulls: int, seeds: int) -> dict[str, dict[int, float]]:
     """Regret of each policy by seed after so many pulls."""
-    found: dict[str, dict[int, float]] = {}
+    regrets: dict[str, dict[int, float]] = {}
     for policy in policies:
         for seed in range(seeds):
             settings = BanditSettings(n_steps=pulls, n_seeds=1, seed=seed)
             regret = run_bandit(plan_bandit(settings, policy)).mean[-1]
-            found.setdefault(policy, {})[seed] = float(regret)
-    return found
+            regrets.setdefault(policy, {})[seed] = float(regret)
+    return regrets
 
 
 def compare(regrets: Mapping[str, Mapping[int, float]]) -> list[tuple[str, str, int, int, float]]:
@@ -44,15 +44,15 @@ def compare(regrets: Mapping[str, Mapping[int, float]]) -> list[tuple[str, str, 
     >>> compare({"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0, 1: 5.0}})[0][:4]
     ('a', 'b', 2, 2)
     """
-    found = []
-    for one, other in permutations(regrets, 2):
-        seeds = sorted(regrets[one].keys() & regrets[other].keys())
-        lead = np.array([regrets[other][seed] - regrets[one][seed] for seed in seeds])
+    pairs = []
+    for a, b in permutations(regrets, 2):
+        seeds = sorted(regrets[a].keys() & regrets[b].keys())
+        lead = np.array([regrets[b][seed] - regrets[a][seed] for seed in seeds])
         if lead.size == 0 or lead.mean() < 0.0:
             continue
         error = lead.std(ddof=1) / np.sqrt(lead.size) if lead.size > 1 else np.nan
-        found.append((one, other, int((lead > 0.0).sum()), len(seeds), float(lead.mean() / error)))
-    return found
+        pairs.append((a, b, int((lead > 0.0).sum()), len(seeds), float(lead.mean() / error)))
+    return pairs
 
 
 def main() -> None:

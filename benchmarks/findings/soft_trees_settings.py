@@ -57,18 +57,18 @@ def measure(
     model = soft_trees.make_model(method, settings, split, "small").set_params(**changes)
     model.fit(rows.X_train, rows.y_train)
     spread, n = float(rows.y_train.std()), len(rows.y_test)
-    found = {"rmse": float(rmse(rows.y_test, model.predict(rows.X_test))) / spread}
+    scores = {"rmse": float(rmse(rows.y_test, model.predict(rows.X_test))) / spread}
     if record_key(method) in soft_trees.POINT:
-        return found
+        return scores
     foreign = data.foreign_rows(data_dir, name, rows.X_train, n, split)
     doubt = model.predict_uncertainty(np.concatenate([rows.X_test, foreign])).knowledge
-    found["auroc"] = float(auroc(np.arange(2 * n) >= n, doubt))
+    scores["auroc"] = float(auroc(np.arange(2 * n) >= n, doubt))
     for part, X, y in (("", rows.X_test, rows.y_test), ("train_", rows.X_train, rows.y_train)):
-        found[f"{part}log_likelihood"] = soft_trees.log_likelihood(model, X, y, spread)
+        scores[f"{part}log_likelihood"] = soft_trees.log_likelihood(model, X, y, spread)
     path = getattr(model, "elbo_path_", None)
     if isinstance(path, ElboPath):  # a sum of trees has one for each
-        found["elbo_a_row"] = float(path.elbo[-100:].mean()) / len(rows.y_train)
-    return found
+        scores["elbo_a_row"] = float(path.elbo[-100:].mean()) / len(rows.y_train)
+    return scores
 
 
 def stored_settings(store: Cells, name: str, method: str) -> dict[str, Any]:

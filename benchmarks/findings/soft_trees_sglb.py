@@ -22,16 +22,16 @@ def curve(
     """RMSE and log likelihood on the test rows for each number of trees."""
     rows = load_split(data_dir, name, 0)
     spread = float(rows.y_train.std())
-    found = []
+    points = []
     for n_trees in trees:
         settings = {"depth": depth, "learning_rate": rate, "n_trees": n_trees}
         model = soft_trees.make_model("sglb", settings, 0, "smoke").set_params(n_members=1)
         model.fit(rows.X_train, rows.y_train)
-        found.append((
+        points.append((
             float(rmse(rows.y_test, model.predict(rows.X_test))) / spread,
             soft_trees.log_likelihood(model, rows.X_test, rows.y_test, spread),
         ))  # fmt: skip
-    return found
+    return points
 
 
 def main() -> None:
@@ -48,15 +48,15 @@ def main() -> None:
          *(f"RMSE, {n} trees" for n in given.trees)]
     ]  # fmt: skip
     for name in given.sets:
-        found = curve(given.data_dir, name, given.rate, given.depth, given.trees)
+        points = curve(given.data_dir, name, given.rate, given.depth, given.trees)
         theirs = soft_trees.PROTOCOL.published[name, "sglb", "rmse"].value
         likelihood = soft_trees.PROTOCOL.published[name, "sglb", "log_likelihood"].value
-        errors = np.array([error for error, _ in found])
+        errors = np.array([error for error, _ in points])
         place = int(np.argmax(errors <= theirs))
         passed = errors[place] <= theirs
         table.append(
             [name, f"{theirs:.3f}", f"{given.trees[place]} trees" if passed else "never",
-             f"{likelihood:.3f}", f"{found[place][1]:.3f}" if passed else "",
+             f"{likelihood:.3f}", f"{points[place][1]:.3f}" if passed else "",
              *(f"{error:.3f}" for error in errors)]
         )  # fmt: skip
     print("\n".join(table_lines(f"SGLB, rate {given.rate:g}, depth {given.depth}", table)))

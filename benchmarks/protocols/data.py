@@ -110,9 +110,9 @@ def foreign_rows(
     rows = rows[:, rows.std(axis=0) > 0.0]
     standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     rng = np.random.default_rng((seed, 29))
-    found: list[np.ndarray] = []
-    while sum(part.shape[1] for part in found) < X_train.shape[1]:
-        left = X_train.shape[1] - sum(part.shape[1] for part in found)
+    parts: list[np.ndarray] = []
+    while sum(part.shape[1] for part in parts) < X_train.shape[1]:
+        left = X_train.shape[1] - sum(part.shape[1] for part in parts)
         drawn = np.resize(rng.permutation(len(standard)), n)
-        found.append(standard[drawn][:, :left])
-    return np.asarray(X_train.mean(axis=0) + X_train.std(axis=0) * np.hstack(found))
+        parts.append(standard[drawn][:, :left])
+    return np.asarray(X_train.mean(axis=0) + X_train.std(axis=0) * np.hstack(parts))

@@ -71,7 +71,7 @@ def _tau(model: Any, parts: Parts) -> dict[str, float]:
 
 def _families(model: Any, parts: Parts) -> dict[str, float]:
     gains = ibug_curves.family_gains(model, parts)
-    return {f"gain_{fit}": found["normal"] - found["nll"] for fit, found in gains.items()}
+    return {f"gain_{fit}": gain["normal"] - gain["nll"] for fit, gain in gains.items()}
 
 
 _CURVES = {"ibug:tau": _tau, "ibug:families": _families}

@@ -141,14 +141,14 @@ def _on_the_line(task: Task) -> Found:
     if task.effort == "smoke":
         settings = replace(settings, rows=300, trees=5, subsample=0.5, test_rows=200, ood_rows=200)
     fit = fit_heteroscedastic(plan_of(settings, record_key(task.method)))
-    found = score_heteroscedastic(fit, measure_heteroscedastic(fit, settings), settings)
+    line = score_heteroscedastic(fit, measure_heteroscedastic(fit, settings), settings)
     scores = {
-        "crps": found.crps,
-        "excess": found.excess,
-        "rmse": found.rmse,
-        "noise_ratio": found.noise_ratio,
-        **{f"coverage_{level.level:g}": level.observed for level in found.coverage},
-        **{f"auroc_{key}": found.auroc_of(key) for key in FOREIGN_SCORES},
+        "crps": line.crps,
+        "excess": line.excess,
+        "rmse": line.rmse,
+        "noise_ratio": line.noise_ratio,
+        **{f"coverage_{level.level:g}": level.observed for level in line.coverage},
+        **{f"auroc_{key}": line.auroc_of(key) for key in FOREIGN_SCORES},
     }
     own = ("subsample", "min_child_samples", "max_leaves")
     return Found(scores, {"n_trees": settings.trees, **{k: getattr(settings, k) for k in own}})
@@ -162,8 +162,8 @@ def _on_halves(task: Task) -> Found:
     settings = ProtocolSettings(n_jobs=1, seed=task.split, leaf_model=leaf)
     if task.effort == "smoke":
         settings = replace(settings, rows=600, trees=5, experiments=((0, 0), (7, 1)))
-    found = run_protocol(settings, _read_california(task) if task.set != HALVES else None)
-    scores = {f"auroc_{name}": found.mean(name) for name in SCORES}
+    halves = run_protocol(settings, _read_california(task) if task.set != HALVES else None)
+    scores = {f"auroc_{name}": halves.mean(name) for name in SCORES}
     return Found(scores, {"n_trees": settings.trees, "subsample": settings.subsample})
 
 
@@ -177,16 +177,16 @@ def _peer_on_halves(task: Task) -> Found:
         n = settings.rows if task.effort != "smoke" else 600
         X, y = make_linear(n, settings.features, settings.relevant, settings.law, task.split)
     features = range(X.shape[1]) if task.effort != "smoke" else (0, 7)
-    found: dict[str, list[float]] = {}
+    areas: dict[str, list[float]] = {}
     for feature, half in product(features, (0, 1)):
         train, known, foreign = split_rows(X, feature, half, task.split)
         model = make_model(task.method, task.split, {**FOREST, "n_trees": trees})
         doubt = model.fit(X[train], y[train]).predict_uncertainty(X[np.r_[known, foreign]])
         is_foreign = np.arange(len(doubt.total)) >= len(known)
         for part in ONE_DIMENSIONAL[task.method].scores:
-            values = found.setdefault(f"auroc_{part}", [])
+            values = areas.setdefault(f"auroc_{part}", [])
             values.append(float(auroc(is_foreign, getattr(doubt, part))))
-    scores = {key: float(np.mean(values)) for key, values in found.items()}
+    scores = {key: float(np.mean(values)) for key, values in areas.items()}
     return Found(scores, {"n_trees": trees, "subsample": FOREST["subsample"]})
 
 
@@ -214,13 +214,13 @@ LABELS = {
 
 def _line_numbers() -> dict[Any, Any]:
     """The paper's columns of the line, which the page of this experiment has too."""
-    found: dict[Any, Any] = {}
+    numbers: dict[Any, Any] = {}
     for (method, score), row in PAPER_TABLE.items():
         if score == "total" and not math.isnan(row.crps):
-            found |= published_numbers("1", "crps", method, {LINE: f"{row.crps:.2f}"})
+            numbers |= published_numbers("1", "crps", method, {LINE: f"{row.crps:.2f}"})
         if method in LABELS and score in ONE_DIMENSIONAL[method].scores:
-            found |= published_numbers("1", f"auroc_{score}", method, {LINE: f"{row.auroc:.2f}"})
-    return found
+            numbers |= published_numbers("1", f"auroc_{score}", method, {LINE: f"{row.auroc:.2f}"})
+    return numbers
 
 
 # Column "Cali(AUC)" in the order of `SCORES`.

@@ -143,20 +143,20 @@ def run_protocol(
     X, y = rows or make_linear(
         settings.rows, settings.features, settings.relevant, settings.law, settings.seed
     )
-    found = np.zeros((len(SCORES), len(chosen)))
+    areas = np.zeros((len(SCORES), len(chosen)))
     began = time.perf_counter()
     with stage(len(chosen)):
         for i, (feature, half) in enumerate(chosen):
             tick(i)
             with stage(1, span=1):
-                found[:, i] = _run_one(settings, X, y, feature, half)
+                areas[:, i] = _run_one(settings, X, y, feature, half)
     cut = np.array(chosen, dtype=np.int64)
     return ProtocolRun(
         settings,
         cut[:, 0],
         cut[:, 1],
         cut[:, 0] < settings.relevant,
-        found,
+        areas,
         time.perf_counter() - began,
     )
 

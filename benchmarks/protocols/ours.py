@@ -213,7 +213,7 @@ def best_published(name: str, score: str) -> Published | None:
     tables = (
         (1, sglb.PROTOCOL.published), (1, sglb.OF_OTHERS), (3, ibug.PROTOCOL.published),
     )  # fmt: skip
-    found = [
+    numbers = [
         number._replace(table=f"{number.table} of paper {paper}")
         for paper, table in tables
         for (where, _, which), number in table.items()
@@ -224,11 +224,11 @@ def best_published(name: str, score: str) -> Published | None:
         if where == name and (score, which) == ("rmse", "rmse"):
             value, error, table, rounding = number
             error = None if error is None else std * error
-            found.append(Published(std * value, error, f"{table} of paper 4", std * rounding))
+            numbers.append(Published(std * value, error, f"{table} of paper 4", std * rounding))
         elif where == name and (score, which) == ("nll", "log_likelihood"):
             table = f"{number.table} of paper 4"
-            found.append(number._replace(value=math.log(std) - number.value, table=table))
-    return min(found, key=lambda number: number.value) if found else None
+            numbers.append(number._replace(value=math.log(std) - number.value, table=table))
+    return min(numbers, key=lambda number: number.value) if numbers else None
 
 
 RECENT_SOURCE = (
@@ -239,10 +239,10 @@ RECENT_SOURCE = (
 
 def _recent(method: str, score: str, row: str, names: str) -> dict[tuple[str, str, str], Published]:
     """Numbers of that source with their spreads over 20 splits, beside the law's."""
-    found = published_numbers(
+    numbers = published_numbers(
         f"of {method}", score, "a", dict(zip(names.split(), row.split(), strict=True)), splits=20
     )
-    return {(name, LAW, key): number for (name, _, key), number in found.items()}
+    return {(name, LAW, key): number for (name, _, key), number in numbers.items()}
 
 
 _BEST = {

@@ -116,26 +116,26 @@ def _score_regression(
     """A single model has no knowledge uncertainty, and a forest has nothing else."""
     loc = model.predict(rows.X_test)
     errors = (rows.y_test - loc) ** 2
-    found = {"rmse": float(rmse(rows.y_test, loc))}
+    scores = {"rmse": float(rmse(rows.y_test, loc))}
     if record_key(method) in ("vrf", "forests"):
         ordinary, other = model.predict_knowledge(rows.X_test), model.predict_knowledge(foreign)
         parts = {"knowledge": (ordinary, other)}
     else:
-        found["nll"] = _nll(model.predict_members(rows.X_test), rows.y_test)
+        scores["nll"] = _nll(model.predict_members(rows.X_test), rows.y_test)
         parts = _parts(model, rows.X_test, foreign, method)
-    return found | _rank(errors, parts)
+    return scores | _rank(errors, parts)
 
 
 def _score_classes(
     model: Any, rows: data.Rows, foreign: np.ndarray, method: str
 ) -> dict[str, float]:
     predicted = model.predict(rows.X_test)
-    found = {
+    scores = {
         "error": 100.0 * float(error_rate(rows.y_test, predicted)),
         "nll": _nll_classes(model.predict_members(rows.X_test), rows.y_test, model),
     }
     wrong = (rows.y_test != predicted).astype(np.float64)
-    return found | _rank(wrong, _parts(model, rows.X_test, foreign, method))
+    return scores | _rank(wrong, _parts(model, rows.X_test, foreign, method))
 
 
 def _parts(
@@ -151,12 +151,12 @@ def _parts(
 
 def _rank(errors: np.ndarray, parts: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, float]:
     """How uncertainty ranks the test rows' errors, and foreign rows among test rows."""
-    found = {}
+    scores = {}
     for part, (ordinary, other) in parts.items():
         is_foreign = np.arange(len(ordinary) + len(other)) >= len(ordinary)
-        found[f"prr_{part}"] = float(prr(errors, ordinary))
-        found[f"auroc_{part}"] = float(auroc(is_foreign, np.concatenate([ordinary, other])))
-    return found
+        scores[f"prr_{part}"] = float(prr(errors, ordinary))
+        scores[f"auroc_{part}"] = float(auroc(is_foreign, np.concatenate([ordinary, other])))
+    return scores
 
 
 def methods_on(name: str) -> tuple[str, ...]:

@@ -166,8 +166,8 @@ def _explore(task: Task) -> Found:
     """Regret of one policy that plays once: of all pulls, by the length that the effort plays."""
     n_pulls = PULLS[task.effort]
     settings = BanditSettings(n_steps=n_pulls, n_seeds=1, seed=task.split)
-    found = run_bandit(plan_bandit(settings, task.method))
-    return Found({f"regret_{n_pulls}": float(found.mean[-1])}, {"n_pulls": n_pulls})
+    bandit = run_bandit(plan_bandit(settings, task.method))
+    return Found({f"regret_{n_pulls}": float(bandit.mean[-1])}, {"n_pulls": n_pulls})
 
 
 def methods_on(name: str) -> tuple[str, ...]:

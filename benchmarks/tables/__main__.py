@@ -102,13 +102,13 @@ def read_wanted(arguments: argparse.Namespace) -> Wanted:
 
 def sets_read(cells: Sequence[Cell]) -> dict[str, Cell]:
     """The sets that these cells read from the data folder, each with a cell that does."""
-    found: dict[str, Cell] = {}
+    by_name: dict[str, Cell] = {}
     for cell in cells:
         protocol = PROTOCOLS[cell.table]
         read = () if cell.set in protocol.builtin else (cell.set,)
         for name in (*read, *protocol.files.get(cell.set, ())):
-            found.setdefault(name, cell)
-    return found
+            by_name.setdefault(name, cell)
+    return by_name
 
 
 def check_data(data_dir: Path | None, cells: Sequence[Cell]) -> None:
@@ -127,10 +127,10 @@ def check_data(data_dir: Path | None, cells: Sequence[Cell]) -> None:
 def check_stored(store: Cells, cells: Sequence[Cell], effort: str) -> None:
     """Refuse to go on with results of another effort."""
     for cell in cells:
-        found = store.get(cell)
-        if found is not None and found.effort != effort:
+        known = store.get(cell)
+        if known is not None and known.effort != effort:
             raise BadArgument(
-                f"{store.folder} holds {cell} of the effort {found.effort}: name another --out, or "
+                f"{store.folder} holds {cell} of the effort {known.effort}: name another --out, or "
                 "leave --resume out to compute it anew."
             )
 
@@ -171,7 +171,7 @@ def run(given: Sequence[str]) -> int:
         failures = outcome.failures
         for sentence in (*outcome.missing, *failures):
             complain(f"Left out: {sentence}")
-    print("\n".join(report_lines([found for found in map(store.get, cells) if found])))
+    print("\n".join(report_lines([result for result in map(store.get, cells) if result])))
     return 1 if failures else 0
 
 

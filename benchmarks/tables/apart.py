@@ -128,9 +128,9 @@ def _compute_apart(request: Request, children: Children) -> Answer:
 
 
 def _read(content: bytes) -> Answer:
-    found = json.loads(content)
-    result = None if found["result"] is None else parse_result(found["result"])
-    return Answer(result, found["refusal"], found["missing"])
+    answer = json.loads(content)
+    result = None if answer["result"] is None else parse_result(answer["result"])
+    return Answer(result, answer["refusal"], answer["missing"])
 
 
 def compute_here(request: Request) -> Answer:
@@ -147,7 +147,7 @@ def compute_here(request: Request) -> Answer:
     task = Task(data_dir, cell.set, cell.split, cell.method, request.effort, request.known)
     token = MOST_THREADS.set(1)
     try:
-        found = PROTOCOLS[cell.table].run(task)
+        outcome = PROTOCOLS[cell.table].run(task)
     except Missing as error:
         return Answer(None, str(error), True)
     except GbuqError as error:
@@ -157,11 +157,11 @@ def compute_here(request: Request) -> Answer:
     return Answer(
         Result(
             **cell._asdict(),
-            scores=finite(found.scores),
+            scores=finite(outcome.scores),
             seconds=round(time.process_time(), 3),
             peak_memory=peak_memory(),
             seed=cell.split,
-            settings={"effort": request.effort, **found.settings},
+            settings={"effort": request.effort, **outcome.settings},
             version=package_version(),
             machine=describe_machine(),
         )

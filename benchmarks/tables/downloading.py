@@ -112,15 +112,15 @@ def fetch_set(
             f"{name} could not be fetched ({reason[0].rstrip('.')}): copy {name}.csv.gz into "
             f"{folder}, or leave it out with --sets."
         ) from error
-    found = checksum(rows)
+    digest = checksum(rows)
     if rows.shape != (data.ROWS[name], source.columns + 1):
         raise NotFetched(
             f"What came for {name} has {len(rows):,} rows in place of {data.ROWS[name]:,}, or "
             f"other columns: copy {name}.csv.gz into {folder}."
         )
-    if SHA256.get(name, found) != found:
+    if SHA256.get(name, digest) != digest:
         raise NotFetched(
-            f"What came for {name} is not the papers' set (its SHA-256 is {found[:8]}..., not "
+            f"What came for {name} is not the papers' set (its SHA-256 is {digest[:8]}..., not "
             f"{SHA256[name][:8]}...), so their splits do not fit it: copy {name}.csv.gz and "
             f"{name}_splits.npz into {folder}."
         )
@@ -130,7 +130,7 @@ def fetch_set(
     part = cache / f"{name}.csv.gz"  # a set is in the folder whole or not at all
     pd.DataFrame(rows, columns=columns).to_csv(part, index=False)
     part.replace(folder / part.name)
-    return f"{name}: {len(rows):,} rows came, with the SHA-256 {found}."
+    return f"{name}: {len(rows):,} rows came, with the SHA-256 {digest}."
 
 
 def fetch_missing(

@@ -134,7 +134,7 @@ def published_numbers(
     >>> list(found)
     [('power', 'a', 'prr')]
     """
-    found = {}
+    numbers = {}
     for name, row in rows.items():
         for method, text in zip(methods.split(), row.split(), strict=True):
             if text == "-":
@@ -147,5 +147,5 @@ def published_numbers(
                 error /= splits**0.5
             rounding = scale * 0.5 * 10.0 ** -len(parts[2] or "")
             value = scale * float(parts[1])
-            found[name, method, score] = Published(value, error, table, rounding)
-    return found
+            numbers[name, method, score] = Published(value, error, table, rounding)
+    return numbers

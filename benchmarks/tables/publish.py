@@ -50,13 +50,13 @@ def publish(results: Iterable[Result], to: Path = BOARD_FILE, findings: Path = F
 
 def board_text(results: Iterable[Result], findings: str) -> str:
     """The board's JSON: the same for the same results, whatever their order."""
-    found = list(results)
-    for result in found:
+    listed = list(results)
+    for result in listed:
         _check(result)
     content = {
         "format": FORMAT,
         "tables": [
-            _table(protocol, [each for each in found if each.table == key])
+            _table(protocol, [each for each in listed if each.table == key])
             for key, protocol in PROTOCOLS.items()
         ],
         "findings": read_findings(findings),
@@ -124,12 +124,12 @@ def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
     scores = [score.key for score in protocol.scores]
     order = {name: i for i, name in enumerate(sets)}
     rank = {name: i for i, name in enumerate(methods)}
-    found = sorted(results, key=lambda each: (order[each.set], rank[each.method], each.split))
-    has = {score for each in found for score in each.scores}
+    runs = sorted(results, key=lambda each: (order[each.set], rank[each.method], each.split))
+    has = {score for each in runs for score in each.scores}
     needed = {name for name in sets if name not in protocol.builtin or protocol.files.get(name)}
     published = protocol.published.items()
     # Others' methods may need what is not installed, and are wanted once they have run.
-    here = {each.method for each in found}
+    here = {each.method for each in runs}
     wanted = Counter(
         (order[cell.set], rank[cell.method])
         for cell in list_cells(Wanted((protocol.key,), None, None, None, "small"))
@@ -159,14 +159,14 @@ def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
             "rounding": [short_number(number.rounding) for _, number in published],
         },
         "results": {
-            "set": [order[each.set] for each in found],
-            "split": [each.split for each in found],
-            "method": [rank[each.method] for each in found],
-            "seconds": [short_number(each.seconds) for each in found],
-            "peak_memory": [int(short_number(each.peak_memory)) for each in found],
+            "set": [order[each.set] for each in runs],
+            "split": [each.split for each in runs],
+            "method": [rank[each.method] for each in runs],
+            "seconds": [short_number(each.seconds) for each in runs],
+            "peak_memory": [int(short_number(each.peak_memory)) for each in runs],
             "scores": {
                 key: [
-                    short_number(each.scores[key]) if key in each.scores else None for each in found
+                    short_number(each.scores[key]) if key in each.scores else None for each in runs
                 ]
                 for key in scores
                 if key in has
@@ -178,8 +178,8 @@ def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
             "splits": list(wanted.values()),
         },
         "effort": efforts[0] if efforts else "",
-        "versions": sorted({each.version for each in found}),
-        "machines": sorted({each.machine for each in found}),
+        "versions": sorted({each.version for each in runs}),
+        "machines": sorted({each.machine for each in runs}),
     }
 
 
@@ -195,7 +195,7 @@ def read_findings(text: str) -> list[dict[str, Any]]:
     >>> found[0]["title"], found[0]["text"], found[0]["cells"]
     ('Fewer trees', 'Why.', ['ibug/*/knn/crps'])
     """
-    found = []
+    findings = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")
         named = _CELLS.search(body)
@@ -205,8 +205,8 @@ def read_findings(text: str) -> list[dict[str, Any]]:
         for cell in cells:
             _check_cell(cell, title)
         words = (body[: named.start()] + body[named.end() :]).strip()
-        found.append({"title": title.strip(), "text": words, "cells": cells})
-    return found
+        findings.append({"title": title.strip(), "text": words, "cells": cells})
+    return findings
 
 
 def _check_cell(cell: str, title: str) -> None:
@@ -218,7 +218,7 @@ def _check_cell(cell: str, title: str) -> None:
                 continue
             keys = [each.key for each in protocol.scores]
             if all(
-                any(fnmatchcase(one, part) for one in known)
+                any(fnmatchcase(name, part) for name in known)
                 for known, part in ((protocol.sets, name), (protocol.methods, method),
                                     (keys, score))
             ):  # fmt: skip

@@ -14,12 +14,12 @@ _DIRECTION = {True: " (higher is better)", False: " (lower is better)", None: ""
 
 def collect_values(results: Iterable[Result]) -> dict[tuple[str, str, str, str], list[float]]:
     """Values over splits by (table, set, method, score)."""
-    found: dict[tuple[str, str, str, str], list[float]] = {}
+    by_score: dict[tuple[str, str, str, str], list[float]] = {}
     for result in sorted(results, key=lambda each: each.split):
         for score, value in result.scores.items():
             key = (result.table, result.set, result.method, score)
-            found.setdefault(key, []).append(value)
-    return found
+            by_score.setdefault(key, []).append(value)
+    return by_score
 
 
 def report_lines(results: Sequence[Result]) -> list[str]:
@@ -53,10 +53,10 @@ def _protocol_lines(
     smoke = any(each.effort == "smoke" for each in results)  # then nothing can be compared
     counts = {"better": 0, "worse": 0, "same": 0}
     for score in protocol.scores:
-        table, found = _score_table(protocol, score, names, values, smoke)
+        table, marks = _score_table(protocol, score, names, values, smoke)
         if len(table) > 1:
             lines += table_lines(score.label + _DIRECTION[score.higher], table)
-        for word in found:
+        for word in marks:
             counts[word] = counts.get(word, 0) + 1
     judged = counts["better"] + counts["worse"] + counts["same"]
     if judged:
@@ -87,9 +87,9 @@ def _score_table(
     for method, label in protocol.methods.items():
         cells = []
         for name in shown:
-            found = values.get((protocol.key, name, method, score.key))
+            ours = values.get((protocol.key, name, method, score.key))
             theirs = None if smoke else protocol.published.get((name, method, score.key))
-            beside = set_beside(found, theirs, score.higher) if found else None
+            beside = set_beside(ours, theirs, score.higher) if ours else None
             cells.append("" if beside is None else str(beside))
             if beside is not None and beside.word:
                 words.append(beside.word)

@@ -148,10 +148,10 @@ class Runner:
     def _request(self, cell: Cell) -> Request:
         known: dict[str, dict[str, Any]] = {}
         for other in needed_by(cell, self._effort):
-            found = self._store.get(other) if other in self._fresh else None
+            earlier = self._store.get(other) if other in self._fresh else None
             # The same split's own choice goes before that of split 0.
-            if found is not None:
-                known.setdefault(other.method, found.settings)
+            if earlier is not None:
+                known.setdefault(other.method, earlier.settings)
         return Request(cell, self._data_dir, self._effort, known, self._time_limit)
 
     def _keep(self, cell: Cell, answer: Answer) -> None:

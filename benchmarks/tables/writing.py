@@ -74,13 +74,13 @@ def write_summary(board: Board) -> str:
     rows: list[tuple[str, ...]] = [
         ("paper", "numbers compared", "same", "better", "worse", "of those with a finding")
     ]
-    for found in count_agreement(board):
-        table = board.table(found.table)
+    for agreement in count_agreement(board):
+        table = board.table(agreement.table)
         if not table.published:
             continue
-        differing = list_differences(board, found.table)
+        differing = list_differences(board, agreement.table)
         explained = sum(bool(each.findings) for each in differing)
-        counts = (found.judged, found.same, found.better, found.worse)
+        counts = (agreement.judged, agreement.same, agreement.better, agreement.worse)
         of = f"{explained} of {len(differing)}" if differing else "\u2013"
         rows.append((table.short_paper, *map(str, counts), of))
     return markdown_table(rows)
@@ -149,7 +149,7 @@ def _table_parts(table: Table) -> list[str]:
     parts.append(
         f"{cells} in {minutes:,.0f} processor minutes, gbuq {', '.join(table.versions)}, "
         f"{'; '.join(table.machines)}. Splits: "
-        + ", ".join(f"{table.find_set(name).label} {len(found)}" for name, found in splits.items())
+        + ", ".join(f"{table.find_set(name).label} {len(each)}" for name, each in splits.items())
         + "."
     )
     for score in table.scores_shown():
@@ -168,18 +168,18 @@ def _tallies(table: Table, score: Score, method: str) -> str:
     if score.higher is None or method not in rivals:
         return ""
     keys = [each.key for each in table.methods_with(score.key) if each.key in rivals]
-    found = tally(table, score.key, method, keys) if keys else ()
-    if not found:
+    counts = tally(table, score.key, method, keys) if keys else ()
+    if not counts:
         return ""
-    listed = "; ".join(f"{table.find_method(each.other).label} {each}" for each in found)
+    listed = "; ".join(f"{table.find_method(each.other).label} {each}" for each in counts)
     label = table.find_method(method).label
     return f"{label}, wins-ties-losses over sets by paired t-tests at 5 %: {listed}."
 
 
 def _score_table(table: Table, score: Score) -> str:
     sets = table.sets_with(score.key)
-    rows = [["method", *(one.label for one in sets)]]
+    rows = [["method", *(each.label for each in sets)]]
     for method in table.methods_with(score.key):
-        found = [table.beside(one.key, method.key, score.key) for one in sets]
-        rows.append([method.label, *("" if each is None else write_beside(each) for each in found)])
+        cells = [table.beside(each.key, method.key, score.key) for each in sets]
+        rows.append([method.label, *("" if each is None else write_beside(each) for each in cells)])
     return markdown_table(rows)

@@ -76,10 +76,10 @@ class BoosterReader:
         if on_logs:
             return BoosterParts(loc, total, np.zeros_like(total), law.shift, shape)
         if hasattr(model, "predict_uncertainty"):
-            found = model.predict_uncertainty(X)
+            parts = model.predict_uncertainty(X)
             # Not so where uncertainties are stds, or the scale is an average of its own.
-            if np.allclose(found.data + found.knowledge, total, rtol=1e-6, atol=0.0):
-                data, knowledge = np.asarray(found.data), np.asarray(found.knowledge)
+            if np.allclose(parts.data + parts.knowledge, total, rtol=1e-6, atol=0.0):
+                data, knowledge = np.asarray(parts.data), np.asarray(parts.knowledge)
                 return BoosterParts(loc, data, knowledge, law=shape)
         return BoosterParts(loc, total, np.zeros_like(total), law=shape)
 
@@ -106,8 +106,7 @@ class _OwnBooster(BoosterReader):
         return int(model.n_trees_)
 
     def stages(self, model: Any, X: Any, y: FloatArray, n_trees: int) -> Stages:
-        found: Stages = model.stages(X, y)
-        return found
+        return model.stages(X, y)
 
 
 class _SingleBooster(BoosterReader):
@@ -152,8 +151,8 @@ class _SingleBooster(BoosterReader):
 
     def _staged(self, model: Any, X: Any, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """The same at each number of trees, (n_stages, n_rows)."""
-        found = [self._at(model, X, int(n_trees)) for n_trees in grid]
-        return np.stack([mean for mean, _ in found]), np.stack([scale for _, scale in found])
+        parts = [self._at(model, X, int(n_trees)) for n_trees in grid]
+        return np.stack([mean for mean, _ in parts]), np.stack([scale for _, scale in parts])
 
 
 class _CatBoostNormal(_SingleBooster):
@@ -182,8 +181,8 @@ class _NGBoostNormal(_SingleBooster):
         return len(model.base_models)
 
     def _at(self, model: Any, X: Any, n_trees: int) -> tuple[FloatArray, FloatArray]:
-        found = model.pred_dist(X, max_iter=min(n_trees, self.n_trees(model)))
-        return np.asarray(found.loc, np.float64), np.asarray(found.scale, np.float64)
+        law = model.pred_dist(X, max_iter=min(n_trees, self.n_trees(model)))
+        return np.asarray(law.loc, np.float64), np.asarray(law.scale, np.float64)
 
     def _staged(self, model: Any, X: Any, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """One pass over the trees, in blocks of rows: the library keeps every stage."""
@@ -216,30 +215,30 @@ def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
     name = type(estimator).__name__
     if isinstance(estimator, type):
         raise InvalidParameter(f"estimator must be an object, not a class: pass {name}().")
-    found: BoosterReader | None = None
+    reader: BoosterReader | None = None
     if _is_of(type(estimator), "catboost"):
         _check_loss(estimator)
-        found = _CatBoostNormal()
+        reader = _CatBoostNormal()
     elif _is_of(type(estimator), "ngboost"):
         dist = getattr(getattr(estimator, "Dist", None), "__name__", "no distribution")
         if dist != "Normal":
             raise InvalidParameter(f"NGBRegressor must have Dist=Normal, but it has {dist}.")
-        found = _NGBoostNormal()
+        reader = _NGBoostNormal()
     elif hasattr(estimator, "stages") and hasattr(estimator, "with_clocks"):
-        found = _OwnBooster()
+        reader = _OwnBooster()
     elif hasattr(last_of(estimator), "predict_distribution") and hasattr(estimator, "fit"):
-        found = BoosterReader()
-    if found is None:
+        reader = BoosterReader()
+    if reader is None:
         raise InvalidParameter(
             f"{name} predicts no scale: choose an estimator with predict_distribution, or "
             f"{WITH_STAGES}; of this one, {way_to_law(last_of(estimator))}."
         )
-    if growing and not found.grows:
+    if growing and not reader.grows:
         raise InvalidParameter(
             f"method='two_clocks' needs {WITH_STAGES}; {name} does not grow tree by tree: choose "
             "method='scale'."
         )
-    return found
+    return reader
 
 
 def last_of(estimator: Any) -> Any:

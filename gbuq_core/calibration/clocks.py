@@ -138,7 +138,7 @@ class ClassStages:
         """The same of some of the rows."""
         return ClassStages(
             n_trees=self.n_trees,
-            log_probabilities=tuple(found[:, chosen] for found in self.log_probabilities),
+            log_probabilities=tuple(logs[:, chosen] for logs in self.log_probabilities),
             codes=self.codes[chosen],
             weight=None if self.weight is None else self.weight[chosen],
         )
@@ -186,16 +186,10 @@ def student_nll(
 ) -> NDArray[np.float64]:
     """Negative log likelihood of a Student t with this variance (not squared scale), in nats."""
     if math.isinf(df):
-        normal: NDArray[np.float64] = 0.5 * (
-            np.log(2.0 * np.pi * variance) + squared_error / variance
-        )
-        return normal
+        return 0.5 * (np.log(2.0 * np.pi * variance) + squared_error / variance)
     spread = (df - 2.0) * variance
     constant = gammaln(0.5 * df) - gammaln(0.5 * (df + 1.0)) + 0.5 * math.log(math.pi)
-    found: NDArray[np.float64] = (
-        constant + 0.5 * np.log(spread) + 0.5 * (df + 1.0) * np.log1p(squared_error / spread)
-    )
-    return found
+    return constant + 0.5 * np.log(spread) + 0.5 * (df + 1.0) * np.log1p(squared_error / spread)
 
 
 def tree_grid(n_trees: int) -> NDArray[np.int64]:
@@ -243,12 +237,12 @@ def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
     at_mean = _mean_stage(errors, stages.for_mean)
     squared = (stages.mean[at_mean] - stages.y) ** 2
     knowledge = stages.knowledge[at_mean]
-    found = _Search(squared, knowledge, stages.data, stages.weight)
-    best = found.run(math.inf)
+    search = _Search(squared, knowledge, stages.data, stages.weight)
+    best = search.run(math.inf)
     if tails == "student":
-        heavy = found.run(_FIRST_DEGREES)
+        heavy = search.run(_FIRST_DEGREES)
         best = min(best, heavy, key=lambda choice: choice.score)
-    nll, _ = found.scores(best.df)
+    nll, _ = search.scores(best.df)
     return Clocks(
         mean_trees=int(stages.n_trees[at_mean]),
         scale_trees=int(stages.n_trees[best.stage]),
@@ -268,8 +262,8 @@ def refit_factor(stages: Stages, clocks: Clocks, tails: str = "student") -> Cloc
     _require_rows(stages.y)
     at_mean, at_scale = np.searchsorted(stages.n_trees, [clocks.mean_trees, clocks.scale_trees])
     squared = (stages.mean[at_mean] - stages.y) ** 2
-    found = _Search(squared, stages.knowledge[at_mean], stages.data, stages.weight)
-    _, factor, df = found.best_tail(int(at_scale), _DEGREES if tails == "student" else (math.inf,))
+    search = _Search(squared, stages.knowledge[at_mean], stages.data, stages.weight)
+    _, factor, df = search.best_tail(int(at_scale), _DEGREES if tails == "student" else (math.inf,))
     return replace(clocks, factor=factor, df=df)
 
 
@@ -311,12 +305,12 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     """
     _require_rows(stages.codes)
     codes, weight = stages.codes, stages.weight
-    plain = np.array([_log_loss(found, codes, weight, 1.0) for found in stages.log_probabilities])
+    plain = np.array([_log_loss(logs, codes, weight, 1.0) for logs in stages.log_probabilities])
     best, temperature, scores = int(np.argmin(plain)), 1.0, plain
     if sharpen:
         temperature = _best_temperature(*_with_one_wrong(stages, best))
         tried = stages.log_probabilities
-        scores = np.array([_log_loss(found, codes, weight, temperature) for found in tried])
+        scores = np.array([_log_loss(logs, codes, weight, temperature) for logs in tried])
     return ClassClocks(
         n_trees_used=int(stages.n_trees[best]),
         temperature=temperature,
@@ -338,8 +332,8 @@ def _with_one_wrong(
     stages: ClassStages, stage: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64] | None]:
     """A stage, its codes and weights with one row more: the median one, of its second class."""
-    found = stages.log_probabilities[stage]
-    mean = np.exp(found).mean(axis=0)
+    logs = stages.log_probabilities[stage]
+    mean = np.exp(logs).mean(axis=0)
     by_confidence = np.argsort(mean.max(axis=1), kind="stable")
     counted = np.ones(len(mean)) if stages.weight is None else stages.weight
     below = np.cumsum(counted[by_confidence])
@@ -347,7 +341,7 @@ def _with_one_wrong(
     typical = int(by_confidence[middle])
     wrong = int(np.argsort(mean[typical], kind="stable")[-2])
     weight = None if stages.weight is None else np.append(stages.weight, 1.0)
-    more = np.concatenate([found, found[:, [typical]]], axis=1)
+    more = np.concatenate([logs, logs[:, [typical]]], axis=1)
     return more, np.append(stages.codes, wrong), weight
 
 
@@ -367,8 +361,7 @@ def warn_of_all_trees(last: int, n_trees: int, stacklevel: int) -> None:
 def soften(log_probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
     """Log probabilities (..., n_classes) of logits divided by ``temperature``."""
     divided = log_probabilities / temperature
-    softened: NDArray[np.float64] = divided - logsumexp(divided, axis=-1, keepdims=True)
-    return softened
+    return divided - logsumexp(divided, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -400,13 +393,13 @@ class _Search:
         for _ in range(_MOST_ROUNDS):
             scores, factors = self.scores(df)
             stage = int(np.argmin(scores))
-            found = _Choice(float(scores[stage]), stage, float(factors[stage]), df)
+            choice = _Choice(float(scores[stage]), stage, float(factors[stage]), df)
             if free:
                 score, factor, df = self.best_tail(stage, _DEGREES)
-                found = _Choice(score, stage, factor, df)
-            if best is not None and found.score >= best.score - 1e-12:
+                choice = _Choice(score, stage, factor, df)
+            if best is not None and choice.score >= best.score - 1e-12:
                 break
-            best = found
+            best = choice
         assert best is not None
         return best
 
@@ -416,8 +409,8 @@ class _Search:
 
     def scores(self, df: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Each stage's best score and the factor that gives it, (n_stages,) each."""
-        found = [self._best_factor(stage, df) for stage in range(len(self._data))]
-        scores, factors = zip(*found, strict=True)
+        best = [self._best_factor(stage, df) for stage in range(len(self._data))]
+        scores, factors = zip(*best, strict=True)
         return np.array(scores), np.array(factors)
 
     def _best_factor(self, stage: int, df: float) -> tuple[float, float]:
@@ -435,13 +428,13 @@ class _Search:
             variance = math.exp(2.0 * log_factor) * data + self._knowledge
             return _mean(student_nll(self._squared, variance, df), self._weight)
 
-        found = minimize_scalar(
+        least = minimize_scalar(
             score,
             bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
             method="bounded",
             options={"xatol": _LOG_FACTOR_STEP},
         )
-        return float(found.fun), math.exp(float(found.x))
+        return float(least.fun), math.exp(float(least.x))
 
 
 def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
@@ -484,8 +477,7 @@ def _floored(
     squared: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    floored: NDArray[np.float64] = np.maximum(variance, smallest_variance(squared, weight))
-    return floored
+    return np.maximum(variance, smallest_variance(squared, weight))
 
 
 def _log_loss(
@@ -509,13 +501,13 @@ def _best_temperature(
     """The temperature with the lowest log loss."""
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(
+    least = minimize_scalar(
         lambda log_t: _log_loss(log_probabilities, codes, weight, math.exp(log_t)),
         bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
         method="bounded",
         options={"xatol": _LOG_FACTOR_STEP},
     )
-    return math.exp(float(found.x))
+    return math.exp(float(least.x))
 
 
 def _require_rows(y: NDArray[np.float64] | NDArray[np.int64]) -> None:

@@ -98,8 +98,7 @@ class ResidualDistribution(Distribution):
         else:
             below = np.append(0.0, np.cumsum(self.weight))
             rank = np.searchsorted(below, (below[-1] + 1.0) * inside * (1.0 - 1e-12))
-        found: FloatArray = np.concatenate([[0.0], self.sizes, [np.inf]])[np.minimum(rank, n + 1)]
-        return found
+        return np.concatenate([[0.0], self.sizes, [np.inf]])[np.minimum(rank, n + 1)]
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         size = np.copysign(self._size_at(np.abs(2.0 * levels - 1.0)), levels - 0.5)
@@ -133,8 +132,7 @@ class ResidualDistribution(Distribution):
             above = np.append(np.cumsum(sums[::-1])[::-1], 0.0)
             away = (below[smaller] * z + above[smaller]) / below[-1]
             apart = float(sums @ (below[1:] + below[:-1])) / below[-1] ** 2
-        score: FloatArray = np.maximum(self.width * (away - 0.5 * apart), 0.0)
-        return score
+        return np.maximum(self.width * (away - 0.5 * apart), 0.0)
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         shape = (count, len(self.centre))
@@ -188,9 +186,9 @@ def fit_coverage_map(z: ArrayLike, df: float, weight: FloatArray | None = None) 
     n_levels = min(_MOST_LEVELS, max(2, int(n) // _ROWS_A_LEVEL))
     inner = _quantiles_of(levels, counted, np.arange(1, n_levels) / n_levels)
     nominal = np.unique(np.concatenate([[0.0], inner, [1.0]]))
-    found = fitted.predict(nominal)
-    found[0], found[-1] = 0.0, 1.0
-    return CoverageMap(nominal, (n * found + nominal) / (n + 1), df)
+    isotonic = fitted.predict(nominal)
+    isotonic[0], isotonic[-1] = 0.0, 1.0
+    return CoverageMap(nominal, (n * isotonic + nominal) / (n + 1), df)
 
 
 def _quantiles_of(values: FloatArray, weight: FloatArray | None, levels: FloatArray) -> FloatArray:
@@ -205,8 +203,7 @@ def _quantiles_of(values: FloatArray, weight: FloatArray | None, levels: FloatAr
         values[np.minimum(np.searchsorted(below, whole + step, side="right"), last)]
         for step in (0.0, 1.0)
     )
-    found: FloatArray = low + (place - whole) * (high - low)
-    return found
+    return low + (place - whole) * (high - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +245,7 @@ class RecalibratedDistribution(Distribution):
         place = np.searchsorted(self.shape.nominal, _level(size, df), side="right") - 1
         slopes = np.diff(self.shape.coverage) / np.diff(self.shape.nominal)
         stretch = np.log(slopes[np.minimum(place, len(slopes) - 1)])
-        density: FloatArray = stats.t.logpdf(size / own, df) - np.log(own * self.width) + stretch
-        return density
+        return stats.t.logpdf(size / own, df) - np.log(own * self.width) + stretch
 
     def _cdf(self, points: FloatArray) -> FloatArray:
         z = (points - self.centre[:, None]) / self.width[:, None]
@@ -337,8 +333,7 @@ class StretchedDistribution(Distribution):
                 "The estimator's own law has no spread in some rows, so it has no density there: "
                 "score it by crps, or calibrate with shape='moments'."
             )
-        density: FloatArray = self.inner._log_density(self._within(y)) - np.log(self._ratio)
-        return density
+        return self.inner._log_density(self._within(y)) - np.log(self._ratio)
 
     def _cdf(self, points: FloatArray) -> FloatArray:
         loc, ratio = self.loc[:, None], self._ratio[:, None]
@@ -378,14 +373,12 @@ def _own_scale(df: float) -> float:
 
 def _level(size: FloatArray, df: float) -> FloatArray:
     """The level of the central interval that ends at this many stds."""
-    level: FloatArray = 1.0 - 2.0 * stats.t.sf(size / _own_scale(df), df)
-    return level
+    return 1.0 - 2.0 * stats.t.sf(size / _own_scale(df), df)
 
 
 def _size(level: FloatArray, df: float) -> FloatArray:
     """Its inverse."""
-    size: FloatArray = _own_scale(df) * stats.t.isf(0.5 - 0.5 * level, df)
-    return size
+    return _own_scale(df) * stats.t.isf(0.5 - 0.5 * level, df)
 
 
 def _set_rows(

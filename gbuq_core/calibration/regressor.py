@@ -313,16 +313,15 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
     def predict_distribution(self, X: Any) -> Distribution:
         """The calibrated law of y in every row; unpacks as ``loc, scale``."""
         if self._stopped is not None:
-            law: Distribution = self._stopped.predict_distribution(self._rows(X))
-            return law
+            return self._stopped.predict_distribution(self._rows(X))
         parts = self._parts(X)
         width = np.sqrt(parts.data + parts.knowledge)
         if self.method == "conformal":
             return ResidualDistribution(parts.loc, width, self._sizes, self._size_weight)
-        if self.method == "isotonic":
-            law = RecalibratedDistribution(parts.loc, width, self._map)
-        elif self.shape_ == "own":
+        if self.shape_ == "own":
             law = stretch(parts, width)
+        elif self.method == "isotonic":
+            law = RecalibratedDistribution(parts.loc, width, self._map)
         else:
             law = student(parts.loc, width, self.df_ or math.inf)
         return law if parts.shift is None else LogDistribution(law, parts.shift)
@@ -335,8 +334,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         estimator's own. With a target on a log scale, all of it counts as data.
         """
         if self._stopped is not None:
-            found: Uncertainty = self._stopped.predict_uncertainty(self._rows(X))
-            return found
+            return self._stopped.predict_uncertainty(self._rows(X))
         parts = self._parts(X)
         data, knowledge = parts.data, parts.knowledge
         if parts.shift is not None:
@@ -428,8 +426,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
     def _data(self, parts: BoosterParts) -> FloatArray:
         """The calibrated data part of the variance, with the floor."""
         scaled = self.factor_**2 * np.maximum(parts.data, self._smallest)
-        found: FloatArray = scaled + self.floor_**2
-        return found
+        return scaled + self.floor_**2
 
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)
@@ -507,7 +504,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             return
         logs = self.method != "conformal"  # which has no tails to carry over from a log scale
         parts = [self._reader.parts(model, rows.X, logs) for model, rows in pairs]
-        found = BoosterParts(
+        joined = BoosterParts(
             np.concatenate([part.loc for part in parts]),
             np.concatenate([part.data for part in parts]),
             np.concatenate([part.knowledge for part in parts]),
@@ -517,19 +514,19 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             shift = parts[0].shift
             targets = [_on_log_scale(each, shift) for each in targets]
         y = np.concatenate(targets)
-        if not all(np.isfinite(part).all() for part in found[:3]):
+        if not all(np.isfinite(part).all() for part in joined[:3]):
             raise InvalidData(
                 f"The predictions of {type(models[0]).__name__} are not all finite, so they cannot "
                 "be calibrated."
             )
         if self.method == "conformal":
-            self._measure_residuals(found, y, weight)
+            self._measure_residuals(joined, y, weight)
             return
-        one = Stages(
-            n_trees=np.array([1]), mean=found.loc[None], knowledge=found.knowledge[None],
-            data=found.data[None], y=y, for_mean=np.ones(1, bool), weight=weight,
+        stage = Stages(
+            n_trees=np.array([1]), mean=joined.loc[None], knowledge=joined.knowledge[None],
+            data=joined.data[None], y=y, for_mean=np.ones(1, bool), weight=weight,
         )  # fmt: skip
-        width = choose_width(one, self.tails, self.floor)
+        width = choose_width(stage, self.tails, self.floor)
         has_own = any(part.law is not None for part in parts)
         if self.method == "scale" and self.shape != "moments" and has_own:
             own = choose_own_width(parts, targets, weight, self.floor)
@@ -540,11 +537,12 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
                 )
             if own is not None and (self.shape == "own" or _is_better(own, width)):
                 width = own
-        self._smallest = smallest_variance(np.square(y - found.loc), weight)
+        self._smallest = smallest_variance(np.square(y - joined.loc), weight)
         self._set_factor(width.factor, width.df, len(y))
         self.floor_, self.shape_ = width.floor, "own" if width.df is None else "moments"
         if self.method == "isotonic":
-            self._map = fit_coverage_map(self._standardised(found, y), self.df_ or math.inf, weight)
+            z = self._standardised(joined, y)
+            self._map = fit_coverage_map(z, self.df_ or math.inf, weight)
 
     def _choose(self, stages: Stages) -> None:
         clocks = choose_clocks(stages, self.tails)
@@ -588,8 +586,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         self._size_weight = None if weight is None else weight[order]
 
     def _standardised(self, parts: BoosterParts, y: FloatArray) -> FloatArray:
-        residuals: FloatArray = (y - parts.loc) / np.sqrt(self._data(parts) + parts.knowledge)
-        return residuals
+        return (y - parts.loc) / np.sqrt(self._data(parts) + parts.knowledge)
 
     def _stack(
         self, rows: Any, target: FloatArray, X_val: Any, y_val: Any
@@ -657,12 +654,12 @@ def _weights_of(weights: Any, n_rows: int) -> FloatArray | None:
     """One weight from 0 for each row; None without any."""
     if weights is None:
         return None
-    found = check_array("sample_weight", weights, 1, low=0.0)
-    if len(found) != n_rows:
-        raise InvalidData(f"X has {n_rows} rows, but sample_weight has {len(found)} values.")
-    if not found.any():
+    values = check_array("sample_weight", weights, 1, low=0.0)
+    if len(values) != n_rows:
+        raise InvalidData(f"X has {n_rows} rows, but sample_weight has {len(values)} values.")
+    if not values.any():
         raise InvalidData("The sample weights are all zero: at least one must be positive.")
-    return found
+    return values
 
 
 def _take(rows: Any, y: FloatArray, weights: FloatArray | None, chosen: NDArray[np.intp]) -> _Held:
@@ -676,8 +673,7 @@ def _on_log_scale(y: FloatArray, shift: float) -> FloatArray:
             f"The estimator predicts y on a log scale, so y must lie above {0.0 - shift:g}; its "
             f"smallest value is {float(y.min()):g}."
         )
-    logs: FloatArray = np.log(y + shift)
-    return logs
+    return np.log(y + shift)
 
 
 def _require_rows(n_rows: int, method: str) -> None:

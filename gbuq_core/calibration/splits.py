@@ -61,14 +61,14 @@ def make_splits(
                 f"cv must be None, a whole number or a splitter of scikit-learn; got {cv!r}."
             ) from None
     try:
-        found = [
+        splits = [
             Split(np.asarray(a), np.asarray(b)) for a, b in splitter.split(target, target, groups)
         ]
     except (ValueError, TypeError) as error:
         raise InvalidData(f"cv cannot split these rows: {' '.join(str(error).split())}") from error
     if cv is None and n_rows >= HELD_OUT_FROM:
-        found = found[:1]
-    return [_capped(split, seed) for split in found]
+        splits = splits[:1]
+    return [_capped(split, seed) for split in splits]
 
 
 def _warn_of_units(X: pd.DataFrame) -> None:

@@ -88,9 +88,9 @@ def _best_floor(
 ) -> tuple[float, Clocks]:
     """The best of these floors, each with its own factor and tails, and of the best so far."""
     for floor in floors:
-        found = choose_clocks(replace(rows, knowledge=rows.knowledge + floor**2), tails)
-        if found.nll[0] < best[1].nll[0]:
-            best = floor, found
+        clocks = choose_clocks(replace(rows, knowledge=rows.knowledge + floor**2), tails)
+        if clocks.nll[0] < best[1].nll[0]:
+            best = floor, clocks
     return best
 
 
@@ -104,19 +104,19 @@ def choose_own_width(
     own = [part.law for part in parts if part.law is not None]
     if not own or not all(np.all(law.scale > 0.0) for law in own):
         return None
-    found = _OwnLaws(parts, y, weight)
-    plain = found.best(0.0)
+    laws = _OwnLaws(parts, y, weight)
+    plain = laws.best(0.0)
     best = plain
-    if with_floor and found.has_density:
-        unit = math.sqrt(weighted_mean(found.squared, weight))
-        best = min([plain, *(found.best(share * unit) for share in _FLOORS_OF_OWN[1:])])
-        if _total(found.squared, weight) * (plain[0] - best[0]) <= LEAST_GAIN:
+    if with_floor and laws.has_density:
+        unit = math.sqrt(weighted_mean(laws.squared, weight))
+        best = min([plain, *(laws.best(share * unit) for share in _FLOORS_OF_OWN[1:])])
+        if _total(laws.squared, weight) * (plain[0] - best[0]) <= LEAST_GAIN:
             best = plain
     score, floor, factor = best
     if score >= _WORST:
         return None
-    crps = score if not found.has_density else found.score(factor, floor, "crps")
-    nll = score if found.has_density else math.nan
+    crps = score if not laws.has_density else laws.score(factor, floor, "crps")
+    nll = score if laws.has_density else math.nan
     return Width(factor=factor, floor=floor, df=None, nll=nll, crps=crps)
 
 
@@ -135,7 +135,7 @@ class _OwnLaws:
     ) -> None:
         self._parts, self._y, self._weight = parts, y, weight
         self.squared = np.concatenate(
-            [np.square(one - part.loc) for part, one in zip(parts, y, strict=True)]
+            [np.square(target - part.loc) for part, target in zip(parts, y, strict=True)]
         )
         self._smallest = smallest_variance(self.squared, weight)
         self.has_density = True
@@ -147,16 +147,16 @@ class _OwnLaws:
     def best(self, floor: float) -> tuple[float, float, float]:
         """The best score with this floor, the floor, and the factor: exactly 1 where it serves."""
         kind = "nll" if self.has_density else "crps"
-        found = minimize_scalar(
+        least = minimize_scalar(
             lambda log_factor: self.score(math.exp(log_factor), floor, kind),
             bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
             method="bounded",
             options={"xatol": _LOG_FACTOR_STEP},
         )
         as_it_is = self.score(1.0, floor, kind)
-        if as_it_is <= found.fun:
+        if as_it_is <= least.fun:
             return as_it_is, floor, 1.0
-        return float(found.fun), floor, math.exp(float(found.x))
+        return float(least.fun), floor, math.exp(float(least.x))
 
     def score(self, factor: float, floor: float, kind: str) -> float:
         """The mean NLL or CRPS over all rows."""

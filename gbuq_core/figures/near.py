@@ -49,8 +49,7 @@ def others_of(n_rows: int, near: Near) -> npt.NDArray[np.int64]:
     rest = np.setdiff1d(np.arange(n_rows), near.rows)
     if len(rest) <= MOST_DOTS:
         return rest
-    picked: npt.NDArray[np.int64] = rest[np.linspace(0, len(rest) - 1, MOST_DOTS).astype(np.int64)]
-    return picked
+    return rest[np.linspace(0, len(rest) - 1, MOST_DOTS).astype(np.int64)]
 
 
 def by_strength(near: Near) -> list[tuple[npt.NDArray[np.int64], float, float]]:
@@ -63,13 +62,13 @@ def by_strength(near: Near) -> list[tuple[npt.NDArray[np.int64], float, float]]:
     low, high = float(near.share.min()), float(near.share.max())
     relative = (near.share - low) / (high - low) if high > low else np.ones(len(near.rows))
     group = np.minimum((relative * _LEVELS).astype(np.int64), _LEVELS - 1)
-    found = []
+    groups = []
     for level in range(_LEVELS):
         t = level / (_LEVELS - 1)
         size, opacity = (a + t * (b - a) for a, b in (_SIZES, _OPACITIES))
         if np.any(group == level):
-            found.append((near.rows[group == level], size, opacity))
-    return found
+            groups.append((near.rows[group == level], size, opacity))
+    return groups
 
 
 def dot_look(colour: str) -> Part:

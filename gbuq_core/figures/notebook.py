@@ -93,8 +93,7 @@ def notebook_bundle(figure: PanelSheet | Curves) -> dict[str, Any]:
         return {"text/plain": f"{figure.alt or 'A picture.'}\n{missing}"}
     bundle: Any = widget._repr_mimebundle_()
     # anywidget returns data, or data with their metadata.
-    found: dict[str, Any] = bundle[0] if isinstance(bundle, tuple) else bundle
-    return found
+    return bundle[0] if isinstance(bundle, tuple) else bundle
 
 
 def _kind_of(figure: PanelSheet | Curves) -> Kind:
@@ -117,7 +116,7 @@ def _knobs_of(figure: PanelSheet | Curves) -> tuple[LiveKnob, ...]:
 
 def _placed(knobs: Sequence[LiveKnob], values: Mapping[str, Any]) -> dict[str, int | bool]:
     """Where knobs stand that have these values."""
-    found: dict[str, int | bool] = {}
+    places: dict[str, int | bool] = {}
     for knob in knobs:
         value = values[knob.key]
         if value not in knob.choices:
@@ -125,8 +124,8 @@ def _placed(knobs: Sequence[LiveKnob], values: Mapping[str, Any]) -> dict[str, i
                 f"{knob.key} must be one of {', '.join(map(repr, knob.choices))}; got {value!r}."
             )
         place = knob.choices.index(value)
-        found[knob.key] = bool(place) if knob.kind == "switch" else place
-    return found
+        places[knob.key] = bool(place) if knob.kind == "switch" else place
+    return places
 
 
 def _dressed(spec: Mapping[str, Any]) -> dict[str, Any]:

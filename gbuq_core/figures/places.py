@@ -42,8 +42,8 @@ class MapCells(NamedTuple):
         size = self.shape[0] * self.shape[1]
         rows = np.bincount(self.cell[inside], minlength=size)
         total = np.bincount(self.cell[inside], values[inside], minlength=size)
-        found: Array = np.where(rows > 0, total / np.maximum(rows, 1), np.nan)
-        return found.reshape(self.shape)
+        means: Array = np.where(rows > 0, total / np.maximum(rows, 1), np.nan)
+        return means.reshape(self.shape)
 
 
 def read_places(X: Any, n_rows: int | None = None, columns: Columns = None) -> Places:
@@ -145,7 +145,7 @@ def _chosen(names: Sequence[str], table: npt.NDArray[Any], columns: Columns) -> 
         wanted = [columns] if isinstance(columns, int | str) else list(columns)
         if not 1 <= len(wanted) <= 2:
             raise InvalidParameter(f"A picture shows one or two columns; got {len(wanted)}.")
-        return [_position(names, one) for one in wanted]
+        return [_position(names, column) for column in wanted]
     if len(names) <= 2:
         return list(range(len(names)))
     # Missing values are equal to nothing, themselves included.

@@ -147,8 +147,8 @@ def plot_distribution(
     x, (mean, std) = _over_x(places, loc, scale)
     share = None if data_share is None else _over_x(places, data_share)[1][0]
     levels = sorted(ends)
-    bands = {one: _over_x(places, *ends[one])[1] for one in levels}
-    settings = [_level_setting(x, mean, std, one, bands[one], share) for one in levels]
+    bands = {level: _over_x(places, *ends[level])[1] for level in levels}
+    settings = [_level_setting(x, mean, std, level, bands[level], share) for level in levels]
     at = levels.index(level)
     prediction = line(x, mean, _BLUE, 2.2)
     dots_y, over = [], [prediction]
@@ -159,7 +159,7 @@ def plot_distribution(
         for setting in settings:
             setting["legend"].append({"name": "rows", **dot_look("text"), **_ROWS})
     # Of a long tail the widest levels leave the picture.
-    usual, widest = (np.concatenate(bands[max(level, one)]) for one in LEVELS[-2:])
+    usual, widest = (np.concatenate(bands[max(level, other)]) for other in LEVELS[-2:])
     held = widest if np.ptp(widest) <= _WIDEST * np.ptp(usual) else usual
     seen = np.concatenate([mean, held, *dots_y])
     layers = settings[at]["layers"]
@@ -168,7 +168,7 @@ def plot_distribution(
     knob = live_knob(
         Knob("level", "Level", "ladder", level, choices=tuple(levels)),
         level,
-        texts=[_percent(one) for one in levels],
+        texts=[_percent(level) for level in levels],
     )
     alt = f"The prediction of {label} over {places.names[0]} with its {_percent(level)} interval."
     legend, ends_read = settings[at]["legend"], _values_read(mean, std, bands[level])
@@ -204,9 +204,9 @@ def plot_scores(
             for title, values in arrays.items()
         ]
         return _sheet(maps, places, cells, alt, "scores")
-    x, found = _over_x(places, *arrays.values())
+    x, means = _over_x(places, *arrays.values())
     panels, legend = [], []
-    for i, (title, values) in enumerate(zip(arrays, found, strict=True)):
+    for i, (title, values) in enumerate(zip(arrays, means, strict=True)):
         curve = line(x, values, OKABE_ITO[i % len(OKABE_ITO)], 2.0)
         span = room_around(values)
         layers = [curve]
@@ -217,7 +217,7 @@ def plot_scores(
         legend.append(entry(title, curve))
     if dots is not None:
         legend.append({"name": "rows", "kind": "dots", **_ROWS})
-    read = list(zip(arrays, found, strict=True))
+    read = list(zip(arrays, means, strict=True))
     height = _TALL if len(panels) == 1 else 170 * len(panels)
     return _curves("scores", alt, places, x, panels, legend, read, height=height)
 
@@ -240,13 +240,13 @@ def plot_neighbours(
         )
     places = read_places(X_rows, None, columns)
     n = len(places.values)
-    found = indices[row] >= 0
-    if found.any() and int(indices[row].max()) >= n:
+    named = indices[row] >= 0
+    if named.any() and int(indices[row].max()) >= n:
         raise InvalidData(
             f"X_rows must be the training rows; it has {n} rows, and one neighbour is row "
             f"{int(indices[row].max()) + 1}."
         )
-    near = Near(indices[row][found].astype(np.int64), affinities[row][found].astype(np.float64))
+    near = Near(indices[row][named].astype(np.int64), affinities[row][named].astype(np.float64))
     if len(places.names) == 2:
         across, up, labels = places.values[:, 0], places.values[:, 1], places.names
     else:
@@ -258,7 +258,7 @@ def plot_neighbours(
     trees[near.rows] = near.share
     kept = np.union1d(others_of(n, near), near.rows).astype(np.int64)
     kept = kept[np.isfinite(across[kept]) & np.isfinite(up[kept])]
-    place = {int(one): i for i, one in enumerate(kept)}
+    place = {int(row): i for i, row in enumerate(kept)}
     chosen = set(near.rows.tolist())
     layers = [readable_dots([i for r, i in place.items() if r not in chosen], "text", 0.28, 4.5)]
     for rows, size, opacity in by_strength(near):
@@ -283,7 +283,7 @@ def plot_neighbours(
             mark = line([own[0], own[0]], y_range, NEAR, 1.4)
             layers.append(mark)
             legend.append(entry("the row itself", mark))
-    values = [(name, one[kept]) for name, one in zip(labels, (across, up), strict=True)]
+    values = [(name, values[kept]) for name, values in zip(labels, (across, up), strict=True)]
     shared = np.where(trees[kept] > 0.0, trees[kept], np.nan)
     return draw_curves(
         "neighbours",
@@ -311,8 +311,8 @@ def plot_samples(
 ) -> PanelSheet:
     """The true density beside that of a sampler's points, played over the steps.
 
-    >>> found = np.ones((2, 3, 3))
-    >>> plot_samples(np.array([5, 10]), found, found[0], (0, 1, 0, 1), "sgld").panels[1].title
+    >>> density = np.ones((2, 3, 3))
+    >>> plot_samples(np.array([5, 10]), density, density[0], (0, 1, 0, 1), "sgld").panels[1].title
     'SGLD'
     """
     look = SAMPLERS[sampler]
@@ -350,7 +350,7 @@ def _over_x(places: Places, *values: Array) -> tuple[Array, list[Array]]:
     there = np.isfinite(at)
     x, place = np.unique(at[there], return_inverse=True)
     rows = np.bincount(place)
-    means = [np.bincount(place, np.asarray(one)[there]) / rows for one in values]
+    means = [np.bincount(place, np.asarray(part)[there]) / rows for part in values]
     few = np.linspace(0, len(x) - 1, min(len(x), _MOST_X)).astype(np.int64)
     return x[few], [mean[few] for mean in means]
 

@@ -139,7 +139,7 @@ def _section(section: Section, number: int) -> str:
     ]
     if section.sheet is not None:
         live = section.sheet.live
-        sent = live is not None and any(np.size(one.stages) for one in live.ensembles)
+        sent = live is not None and any(np.size(ensemble.stages) for ensemble in live.ensembles)
         members = encode_members(live, for_page=True) if live is not None and sent else b""
         packed = encode_sheet(section.sheet, coarse=section.coarse)
         parts.append(_figure("sheet", number, packed, section.sheet.alt, members))
@@ -165,21 +165,21 @@ def _section(section: Section, number: int) -> str:
 
 
 def _answer(section: Section) -> str:
-    told = f"<p>{escape(section.answer)}</p>"
+    answer = f"<p>{escape(section.answer)}</p>"
     if not section.more:
-        return told
+        return answer
     more = "".join(f"<p>{escape(text)}</p>" for text in section.more)
-    return f"{told}<details><summary>More about this picture</summary>{more}</details>"
+    return f"{answer}<details><summary>More about this picture</summary>{more}</details>"
 
 
 def _options(section: Section, number: int) -> list[str]:
     """The question and its options; each opens what a reader who chooses it is told."""
     parts = [f'<p class="question">{escape(section.question)}</p>']
-    for option, told in section.options:
+    for option, answer in section.options:
         # Of the same name: one that is opened folds the others.
         parts.append(
             f'<details name="options-{number}"><summary>{escape(option)}</summary>'
-            f"<p><strong>{escape(told)}</strong></p>{_answer(section)}</details>"
+            f"<p><strong>{escape(answer)}</strong></p>{_answer(section)}</details>"
         )
     return parts
 

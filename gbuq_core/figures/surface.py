@@ -68,8 +68,7 @@ def panel_values(sheet: PanelSheet, index: int) -> Array:
     if values.ndim == 2:
         return values
     # A panel that stands still has one frame beside others that have many.
-    shown: Array = values[sheet.start_frame if len(values) > 1 else 0]
-    return shown
+    return values[sheet.start_frame if len(values) > 1 else 0]
 
 
 def describe_surface(sheet: PanelSheet, index: int) -> str:
@@ -169,8 +168,7 @@ def _heights_at(x: Array, y: Array, at: tuple[Array, Array, Array]) -> Array:
         place = np.rint((values - centres[0]) / step)
         inside &= (place >= 0) & (place < len(centres))
         places.append(np.clip(place, 0, len(centres) - 1).astype(int))
-    found: Array = np.where(inside, heights[places[0], places[1]], np.nan)
-    return found
+    return np.where(inside, heights[places[0], places[1]], np.nan)
 
 
 def _marks(

@@ -139,12 +139,12 @@ def asking_curve(
     array([2.  , 1.25, 0.5 , 0.75, 1.  ])
     """
     per_error, per_question = _costs(error_cost, asking_cost)
-    found = rejection_curve(errors, uncertainty, n_points)
-    questions = per_question * found.rejected
+    curve = rejection_curve(errors, uncertainty, n_points)
+    questions = per_question * curve.rejected
     return AskingCurve(
-        found.rejected,
-        per_error * found.remaining + questions,
-        per_error * found.oracle + questions,
+        curve.rejected,
+        per_error * curve.remaining + questions,
+        per_error * curve.oracle + questions,
     )
 
 
@@ -197,8 +197,8 @@ def ask_by_threshold(
     >>> rng = np.random.default_rng(0)
     >>> doubt = rng.random(2000)
     >>> wrong = rng.random(2000) < 0.4 * doubt
-    >>> found = ask_by_threshold(wrong, doubt, error_cost=4.0)
-    >>> found.is_cheaper, round(found.cost, 2), round(found.nobody, 2), found.everybody
+    >>> asking = ask_by_threshold(wrong, doubt, error_cost=4.0)
+    >>> asking.is_cheaper, round(asking.cost, 2), round(asking.nobody, 2), asking.everybody
     (True, 0.69, 0.8, 1.0)
     """
     per_error, per_question = _costs(error_cost, asking_cost)
@@ -218,8 +218,8 @@ def ask_by_threshold(
     saved = np.stack([unasked - cost, per_question - cost])
     low, high = _interval_of_means(saved, tail, rng)
     savings = [
-        Saving(*(float(v) for v in found))
-        for found in zip(saved.mean(axis=1), low, high, strict=True)
+        Saving(*(float(v) for v in interval))
+        for interval in zip(saved.mean(axis=1), low, high, strict=True)
     ]
     total = float(error.sum())
     return Asking(
@@ -261,8 +261,8 @@ def recall_threshold(
     --------
     >>> rng = np.random.default_rng(0)
     >>> probability = rng.random(2000)
-    >>> found = recall_threshold(rng.random(2000) < probability, probability)
-    >>> [round(share, 2) for share in found]
+    >>> choice = recall_threshold(rng.random(2000) < probability, probability)
+    >>> [round(share, 2) for share in choice]
     [0.17, 0.96, 0.82, 0.59]
     """
     wanted = float(check_number("recall", recall, 0.01, 0.999))
@@ -294,10 +294,10 @@ def recall_threshold(
 
 
 def _shares(probability: ArrayLike) -> FloatArray:
-    found = check_array("probability", probability, 1, low=0.0)
-    if (found > 1.0).any():
+    shares = check_array("probability", probability, 1, low=0.0)
+    if (shares > 1.0).any():
         raise InvalidData("Probabilities are at most 1.")
-    return found
+    return shares
 
 
 def _best(error: FloatArray, score: FloatArray, per_error: float, per_question: float) -> float:

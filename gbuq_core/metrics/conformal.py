@@ -89,8 +89,8 @@ def conformal_scales(
     Examples
     --------
     >>> y = np.arange(1.0, 20.0)
-    >>> found = conformal_scales(y, np.zeros(19), np.ones(19), levels=[0.5, 0.95])
-    >>> found.factors  # the 10th and the 19th of 19 scores
+    >>> scales = conformal_scales(y, np.zeros(19), np.ones(19), levels=[0.5, 0.95])
+    >>> scales.factors  # the 10th and the 19th of 19 scores
     array([10., 19.])
     """
     rows = check_gaussian(y, loc, scale, positive=True)

@@ -66,8 +66,8 @@ def group_coverage(
 
     Examples
     --------
-    >>> found = group_coverage([1, 1, 0, 1], 0.9, [0, 0, 1, 1], ["a", "b"])
-    >>> found.names, found.observed
+    >>> coverage = group_coverage([1, 1, 0, 1], 0.9, [0, 0, 1, 1], ["a", "b"])
+    >>> coverage.names, coverage.observed
     (('all rows', 'a', 'b'), array([0.75, 1.  , 0.5 ]))
     """
     hits = check_array("inside", inside, 1, low=0.0, high=1.0)

@@ -135,19 +135,16 @@ class LearningCurve:
         is_each = codes[:, np.newaxis] == np.arange(len(names)) if codes.ndim == 1 else codes
         members = np.asarray(is_each, np.bool_)
         counts = members[known].sum(axis=0)
-        found = [
+        curves = [
             group_means(values, members[rows], self.is_class)
             for rows, values in zip(self.left_out, self.of_rows, strict=True)
         ]
-        return replace(self, names=named, n_rows=np.r_[self.n_rows[:1], counts], **by_name(found))
+        return replace(self, names=named, n_rows=np.r_[self.n_rows[:1], counts], **by_name(curves))
 
     def mean(self, name: str, group: int = 0) -> NDArray[np.float64]:
         """The mean of ``error``, ``nll``, ``knowledge`` or ``noise`` over the repeats, by size."""
         values = self._of(name, group)
-        found: NDArray[np.float64] = (
-            values.mean(axis=0) if len(values) else np.full(values.shape[1], math.nan)
-        )
-        return found
+        return values.mean(axis=0) if len(values) else np.full(values.shape[1], math.nan)
 
     def standard_error(self, name: str, group: int = 0) -> NDArray[np.float64]:
         """The standard error of `mean`, by size."""
@@ -201,8 +198,7 @@ def corrected_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
     n = len(values)
     if n < 2:
         return np.full(values.shape[1:], math.inf)
-    found: NDArray[np.float64] = values.std(axis=0, ddof=1) * math.sqrt(1.0 / n + _TEST_TO_TRAIN)
-    return found
+    return values.std(axis=0, ddof=1) * math.sqrt(1.0 / n + _TEST_TO_TRAIN)
 
 
 def judge_doublings(
@@ -220,8 +216,8 @@ def judge_doublings(
     Examples
     --------
     >>> falling = np.array([[1.0, 0.8, 0.7, 0.65], [1.02, 0.8, 0.71, 0.65], [1.0, 0.81, 0.7, 0.66]])
-    >>> found = judge_doublings(falling, 0.1)
-    >>> found.word, round(found.ratio, 2), round(found.expected, 3), found.n_agreeing
+    >>> verdict = judge_doublings(falling, 0.1)
+    >>> verdict.word, round(verdict.ratio, 2), round(verdict.expected, 3), verdict.n_agreeing
     ('more', 0.49, 0.025, 3)
     >>> flat = np.array([[1.0, 0.99, 0.99, 0.99], [1.0, 1.0, 0.99, 0.991], [1.0, 0.99, 0.98, 0.98]])
     >>> judge_doublings(flat, 0.1).word, judge_doublings(flat, 0.5).word
@@ -271,7 +267,7 @@ def group_means(
     return out
 
 
-def by_name(found: list[NDArray[np.float64]]) -> dict[str, Any]:
+def by_name(curves: list[NDArray[np.float64]]) -> dict[str, Any]:
     """The four measures of all repeats by their names, (n_repeats, n_sizes, n_groups) each."""
     names = ("error", "nll", "knowledge", "noise")
-    return dict(zip(names, np.stack(found, axis=1), strict=True))
+    return dict(zip(names, np.stack(curves, axis=1), strict=True))

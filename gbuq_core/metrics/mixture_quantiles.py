@@ -26,7 +26,7 @@ def mixture_quantiles(
     x = 0.5 * (low + high)
     close = 4e-16 * np.maximum(np.abs(low), np.abs(high))  # rounding of x itself
     place = np.arange(len(x))
-    found = x.copy()
+    ordered = x.copy()
     weights = shares[:, None]
     for _ in range(_MOST_STEPS):
         if not len(place):
@@ -43,12 +43,12 @@ def mixture_quantiles(
         exact = np.abs(excess) <= 1e-15 * wanted
         new = np.where(exact, x, new)
         still = (np.abs(new - x) > close) & ~exact
-        found[place] = new
+        ordered[place] = new
         place, x, low, high, wanted, close = (
             part[still] for part in (place, new, low, high, wanted, close)
         )
         mu, s = mu[:, still], s[:, still]
-    out[row, column] = found
+    out[row, column] = ordered
     return out
 
 

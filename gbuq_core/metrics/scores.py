@@ -604,9 +604,9 @@ def pit_histogram(pit: ArrayLike, n_bins: int = 10, confidence: float = 0.95) ->
     """
     values = check_array("pit", pit, 1, low=0.0, high=1.0)
     count = check_number("n_bins", n_bins, 1, 1000, integer=True)
-    found, edges = np.histogram(values, bins=count, range=(0.0, 1.0))
-    low, high = binomial_band(found, len(values), confidence)
-    return PitHistogram(edges, found / len(values), low, high)
+    counts, edges = np.histogram(values, bins=count, range=(0.0, 1.0))
+    low, high = binomial_band(counts, len(values), confidence)
+    return PitHistogram(edges, counts / len(values), low, high)
 
 
 DEFAULT_LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -746,8 +746,8 @@ def mace(y: ArrayLike, loc: ArrayLike, scale: ArrayLike, n_levels: int = 100) ->
     0.5
     """
     count = check_number("n_levels", n_levels, 2, 10_000, integer=True)
-    found = coverage(y, loc, scale, np.linspace(0.0, 1.0, count))
-    return float(np.abs(found.observed - found.levels).mean())
+    covered = coverage(y, loc, scale, np.linspace(0.0, 1.0, count))
+    return float(np.abs(covered.observed - covered.levels).mean())
 
 
 def sharpness(scale: ArrayLike) -> float:
@@ -857,10 +857,10 @@ def calibration_error(
     >>> round(calibration_error([0, 1], [[0.9, 0.1], [0.9, 0.1]]), 4)
     0.4
     """
-    found = reliability(y, probabilities, classes, n_bins)
-    filled = found.n_rows > 0
-    gaps = np.abs(found.accuracy - found.confidence)[filled]
-    return float(np.average(gaps, weights=found.n_rows[filled]))
+    bins = reliability(y, probabilities, classes, n_bins)
+    filled = bins.n_rows > 0
+    gaps = np.abs(bins.accuracy - bins.confidence)[filled]
+    return float(np.average(gaps, weights=bins.n_rows[filled]))
 
 
 class RejectionCurve(NamedTuple):
@@ -1080,11 +1080,11 @@ def average_precision(is_positive: ArrayLike, scores: ArrayLike) -> float:
     positive, values = _detection(is_positive, scores)
     order = np.argsort(-values, kind="stable")
     ends = np.flatnonzero(np.r_[np.diff(values[order]) != 0.0, True])
-    found = np.cumsum(positive[order])[ends]
-    if not found[-1]:
+    positives = np.cumsum(positive[order])[ends]
+    if not positives[-1]:
         return math.nan
-    new = np.diff(found, prepend=0.0)
-    return float((new * found / (ends + 1.0)).sum() / found[-1])
+    new = np.diff(positives, prepend=0.0)
+    return float((new * positives / (ends + 1.0)).sum() / positives[-1])
 
 
 def _detection(is_positive: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:

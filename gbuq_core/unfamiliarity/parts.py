@@ -85,8 +85,7 @@ class RangePart:
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The largest of a row's columns, (n,)."""
-        found: NDArray[np.float64] = self.shares(rows).max(axis=1, initial=0.0)
-        return found
+        return self.shares(rows).max(axis=1, initial=0.0)
 
     def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
         """Distance to the middle of the range, in halves of the range."""
@@ -95,8 +94,8 @@ class RangePart:
         usable = half > 0.0
         middle = space.low[usable] + half[usable]
         with np.errstate(over="ignore"):
-            found = np.abs(rows.raw.numbers[:, usable] - middle) / half[usable]
-        return np.nan_to_num(found, nan=0.0).max(axis=1, initial=0.0)
+            distance = np.abs(rows.raw.numbers[:, usable] - middle) / half[usable]
+        return np.nan_to_num(distance, nan=0.0).max(axis=1, initial=0.0)
 
     def shares(self, rows: EncodedRows) -> NDArray[np.float64]:
         """How far each of the table's columns is outside, (n, n_columns)."""
@@ -158,8 +157,7 @@ class NoveltyPart(_Beyond):
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The mean z-score over the trees, (n,)."""
-        found: NDArray[np.float64] = self._model.score_novelty(rows.matrix).novelty
-        return found
+        return self._model.score_novelty(rows.matrix).novelty
 
     def shares(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Shapley values of the squared distance, (n, n_columns)."""
@@ -253,8 +251,8 @@ class AffinityPart:
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """One minus the mean affinity of the nearest rows as a share of the trees, (n,)."""
-        found = self.nearest(rows, min(N_AFFINE, self._leaves.n_rows))
-        return 1.0 - found.affinities.mean(axis=1) / self._leaves.n_trees
+        neighbours = self.nearest(rows, min(N_AFFINE, self._leaves.n_rows))
+        return 1.0 - neighbours.affinities.mean(axis=1) / self._leaves.n_trees
 
     def nearest(self, rows: EncodedRows, k: int) -> Neighbours:
         """The k rows of the fold that share most leaves with each row."""
@@ -268,8 +266,8 @@ class AffinityPart:
         """Cannot tell."""
 
     def _leaf_matrix(self, matrix: NDArray[np.float64]) -> NDArray[np.int32]:
-        found = predict_booster(self._booster, matrix, self._n_jobs, pred_leaf=True)
-        return np.ascontiguousarray(found.reshape(len(matrix), -1), dtype=np.int32)
+        leaves = predict_booster(self._booster, matrix, self._n_jobs, pred_leaf=True)
+        return np.ascontiguousarray(leaves.reshape(len(matrix), -1), dtype=np.int32)
 
 
 class KnowledgePart(_Beyond):
@@ -330,11 +328,11 @@ def fit_parts(
         "affinity": lambda: AffinityPart(learning),
         "knowledge": lambda: KnowledgePart(learning),
     }
-    found = {}
+    parts = {}
     for name in names:
         with stage(1.0, span=1.0):
-            found[name] = makers[name]()
-    return found
+            parts[name] = makers[name]()
+    return parts
 
 
 def _forest_classes(learning: Learning) -> int:

@@ -52,29 +52,17 @@ def join_ranks(ranks: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     [8.9, 5.3, 4.3]
     """
     # Rounded, so that rows with the same ranks in another order are equal.
-    found: NDArray[np.float64] = np.round((1.0 / (1.0 - ranks + 0.5 / n)).sum(axis=0), 7)
-    return found
+    return np.round((1.0 / (1.0 - ranks + 0.5 / n)).sum(axis=0), 7)
 
 
 def rank_rows(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     """The share of the reference rows with a smaller joint rank, (n_rows,) from 0 to 1."""
     n = len(reference.joint)
-    found: NDArray[np.float64] = np.searchsorted(reference.joint, join_ranks(ranks, n)) / n
-    return found
-
-
-def rank_reference(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same for the reference rows, spread over 0 to 1; equal rows share their middle rank."""
-    made = make_reference(values)
-    return rank_among(made, part_ranks(made.sorted, values))
+    return np.searchsorted(reference.joint, join_ranks(ranks, n)) / n
 
 
 def rank_among(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The middle of the ranks of rows (n_parts, n_rows) among the reference rows, (n_rows,).
-
-    For the reference rows themselves it is `rank_reference`.
-    """
+    """The same for reference rows, which lie among themselves: equal rows share a middle rank."""
     joint, n = join_ranks(ranks, len(reference.joint)), len(reference.joint)
     below, upto = (np.searchsorted(reference.joint, joint, side=s) for s in ("left", "right"))
-    found: NDArray[np.float64] = 0.5 * (below + upto) / n
-    return found
+    return 0.5 * (below + upto) / n

@@ -114,8 +114,8 @@ def read_rows(columns: Columns, table: pd.DataFrame) -> RawRows:
         numbers[:, at] = numbers_of(table.iloc[:, position], columns.names[position])
     for at, position in enumerate(columns.categories):
         levels = columns.levels[at]
-        found, distinct = factorize(table.iloc[:, position], columns.names[position])
-        known, missing = level_codes(found, distinct, levels)
+        places, distinct = factorize(table.iloc[:, position], columns.names[position])
+        known, missing = level_codes(places, distinct, levels)
         codes[:, at] = np.where(missing, -1, np.where(known < 0, len(levels), known))
     return RawRows(numbers, codes)
 
@@ -160,7 +160,7 @@ def encode_rows(space: Space, raw: RawRows) -> EncodedRows:
     gaps = np.isnan(scaled)
     fill = np.nan_to_num(space.fill)
     indicators = [_indicators(raw.codes[:, k], slot) for k, slot in enumerate(space.slots)]
-    matrix = np.concatenate([scaled, *(found[:, :-1] for found in indicators)], axis=1)
+    matrix = np.concatenate([scaled, *(codes[:, :-1] for codes in indicators)], axis=1)
     filled = np.where(gaps, fill, scaled)
     strange = [
         (~known[raw.codes[:, k]] & (raw.codes[:, k] >= 0))[:, None]

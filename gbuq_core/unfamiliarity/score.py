@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -41,7 +41,6 @@ from gbuq_core.unfamiliarity.ranks import (
     make_reference,
     part_ranks,
     rank_among,
-    rank_reference,
     rank_rows,
 )
 from gbuq_core.unfamiliarity.rows import (
@@ -108,11 +107,11 @@ class Unfamiliarity:
         Examples
         --------
         >>> rank = np.array([0.1, 0.5, 1.0])
-        >>> found = Unfamiliarity(
+        >>> judged = Unfamiliarity(
         ...     score=rank, times_beyond=rank, parts=("range",), ranks=rank[:, None],
         ...     values=rank[:, None],
         ... )
-        >>> found.plot([0.0, 1.0, 2.0]).alt
+        >>> judged.plot([0.0, 1.0, 2.0]).alt
         'Unfamiliarity, Times beyond over x.'
         """
         from gbuq_core.figures.plots import plot_scores
@@ -123,18 +122,16 @@ class Unfamiliarity:
     @property
     def speaks(self) -> NDArray[np.int64]:
         """Which of the parts has the largest rank, (n_rows,); the first of equal ones."""
-        found: NDArray[np.int64] = self.ranks.argmax(axis=1)
-        return found
+        return self.ranks.argmax(axis=1)
 
     def order(self) -> NDArray[np.int64]:
         """The rows from the least familiar to the most familiar one."""
         return np.lexsort((-self.times_beyond, -self.score))
 
     @staticmethod
-    def join(found: Sequence[Unfamiliarity]) -> Unfamiliarity:
+    def join(blocks: Sequence[Unfamiliarity]) -> Unfamiliarity:
         """Judgements of several sets of rows, one after the other."""
-        joined = {name: np.concatenate([getattr(one, name) for one in found]) for name in _BY_ROW}
-        return replace(found[0], **joined)  # type: ignore[arg-type]
+        return _by_row(np.concatenate, blocks)
 
     def take(self, rows: NDArray[np.int64]) -> Unfamiliarity:
         """Some of the rows."""
@@ -356,9 +353,9 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         for number, split in enumerate(splits):
             self._fold_of[split.reference] = self._fold_of[split.others] = number
             self._in_reference[split.reference] = True
-        found = [pair for _, pairs in fitted for pair in pairs]
-        rows = np.concatenate([rows for rows, _ in found])
-        self.held_out_ = Unfamiliarity.join([part for _, part in found]).take(np.argsort(rows))
+        held = [pair for _, pairs in fitted for pair in pairs]
+        rows = np.concatenate([rows for rows, _ in held])
+        self.held_out_ = Unfamiliarity.join([part for _, part in held]).take(np.argsort(rows))
         self._space = learn_space(self._columns, raw)
         self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
         self.fit_seconds_ = time.perf_counter() - began
@@ -423,7 +420,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     def judge(self, X: Any) -> Unfamiliarity:
         """Score, times beyond and the ranks of all measures."""
         raw = self._read(X)
-        return _mean(self._judge_all(raw, [encode_rows(fold.space, raw) for fold in self._folds]))
+        return self._judge_all([encode_rows(fold.space, raw) for fold in self._folds])
 
     def count_outside(self, X: Any) -> NDArray[np.int64]:
         """How many columns of each row training does not cover, (n_samples,).
@@ -453,7 +450,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         """
         raw = self._read(X)
         encoded = [encode_rows(fold.space, raw) for fold in self._folds]
-        judged = _mean(self._judge_all(raw, encoded))
+        judged = self._judge_all(encoded)
         return self._reasons(judged, raw, self._folds, encoded)
 
     def explain_held_out(self, rows: Sequence[int] | NDArray[np.int64]) -> list[Reason]:
@@ -467,8 +464,8 @@ class UnfamiliarityScore(Savable, BaseEstimator):
                 continue
             raw = self._raw.take(chosen[places])
             judged = self.held_out_.take(chosen[places])
-            found = self._reasons(judged, raw, [fold], [encode_rows(fold.space, raw)])
-            for place, reason in zip(places, found, strict=True):
+            explained = self._reasons(judged, raw, [fold], [encode_rows(fold.space, raw)])
+            for place, reason in zip(places, explained, strict=True):
                 reasons[place] = reason
         return [reason for reason in reasons if reason is not None]
 
@@ -506,15 +503,14 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             judged = self._instead(fold, encoded, row)
             return Explained(judged, self._all_reasons(judged, raw, [fold], [encoded]))
         every = [encode_rows(fold.space, raw) for fold in self._folds]
-        judged = _mean(self._judge_all(raw, every))
+        judged = self._judge_all(every)
         return Explained(judged, self._all_reasons(judged, raw, self._folds, every))
 
     def _fold_without(self, row: int) -> Fold:
         """The fold that did not learn from a training row."""
         check_is_fitted(self, "held_out_")
         check_number("row", row, 0, len(self._raw) - 1, integer=True)
-        fold: Fold = self._folds[self._fold_of[row]]
-        return fold
+        return self._folds[self._fold_of[row]]
 
     def _instead(self, fold: Fold, encoded: EncodedRows, row: int) -> Unfamiliarity:
         judged = _judge(fold, encoded, self.parts_)
@@ -522,11 +518,13 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             return judged
         return replace(judged, score=rank_among(fold.reference, judged.ranks.T))
 
-    def _judge_all(self, raw: RawRows, encoded: list[EncodedRows]) -> list[Unfamiliarity]:
+    def _judge_all(self, encoded: list[EncodedRows]) -> Unfamiliarity:
+        """The mean of what the folds say of the same rows."""
+
         def run(number: int) -> Unfamiliarity:
             return _judge(self._folds[number], encoded[number], self.parts_)
 
-        return parallel_map(run, range(len(encoded)), self.n_jobs)
+        return _by_row(np.mean, parallel_map(run, range(len(encoded)), self.n_jobs))
 
     def _read(self, X: Any) -> RawRows:
         check_is_fitted(self, "held_out_")
@@ -603,9 +601,9 @@ def make_splits(y: NDArray[np.float64], groups: Any = None) -> list[_Split]:
     With groups, whole groups are in each, of about as many rows. Always the same ones, so that most
     rows at the top of a table stay there with another seed.
     """
-    found = [] if groups is None else _group_splits(y, np.asarray(groups))
-    if found:
-        return found
+    splits = [] if groups is None else _group_splits(y, np.asarray(groups))
+    if splits:
+        return splits
     rng = np.random.default_rng(_SPLITS)
     order = rng.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
@@ -624,11 +622,8 @@ def make_splits(y: NDArray[np.float64], groups: Any = None) -> list[_Split]:
     left = np.setdiff1d(np.arange(len(y)), first)
     second = left[np.floor(np.arange(size) * (len(left) / size)).astype(np.int64)]
     rest = order[np.setdiff1d(left, second)]
-    one, two = np.sort(order[first]), np.sort(order[second])
-    return [
-        _Split(one, two, np.sort(rest[::2])),
-        _Split(two, one, np.sort(rest[1::2])),
-    ]
+    mine, other = np.sort(order[first]), np.sort(order[second])
+    return [_Split(mine, other, np.sort(rest[::2])), _Split(other, mine, np.sort(rest[1::2]))]
 
 
 def _group_splits(y: NDArray[np.float64], groups: NDArray[Any]) -> list[_Split]:
@@ -697,7 +692,8 @@ def _affordable(
     columns: Columns, raw: RawRows, splits: list[_Split], n_classes: int, n_jobs: int | None
 ) -> tuple[str, ...]:
     """The parts without those that would take long on such a table."""
-    width = len(columns.numbers) + sum(min(len(one), MOST_LEVELS + 1) for one in columns.levels)
+    of_categories = [min(len(levels), MOST_LEVELS + 1) for levels in columns.levels]
+    width = len(columns.numbers) + sum(of_categories)
     sizes = [len(split.learnt) for split in splits]
     models = make_models(n_classes, 0, n_jobs)
     seconds = sum(models.estimate_fit(n, width, n_classes or None).seconds for n in sizes)
@@ -714,53 +710,41 @@ def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str,
     parts = fit_parts(names, learning, reference)
     values = np.stack([parts[name].measure(reference) for name in names])
     fold = Fold(learning.space, parts, make_reference(values), split.learnt)
-    own = Unfamiliarity(
-        score=rank_reference(values),
-        times_beyond=_times(fold, reference, values, names),
-        parts=names,
-        ranks=part_ranks(fold.reference.sorted, values).T,
-        values=values.T,
-    )
-    found = [(split.reference, own)]
+    own = _judge_values(fold, reference, values, names)
+    judged = [(split.reference, replace(own, score=rank_among(fold.reference, own.ranks.T)))]
     if len(split.others):
         others = encode_rows(learning.space, raw.take(split.others))
-        found.append((split.others, _judge(fold, others, names)))
-    return _Fitted(fold, found)
+        judged.append((split.others, _judge(fold, others, names)))
+    return _Fitted(fold, judged)
 
 
 def _judge(fold: Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliarity:
     """Rows that are new to a fold."""
     values = np.stack([fold.parts[name].measure(rows) for name in names])
-    ranks = part_ranks(fold.reference.sorted, values)
+    return _judge_values(fold, rows, values, names)
+
+
+def _judge_values(
+    fold: Fold, rows: EncodedRows, values: NDArray[np.float64], names: tuple[str, ...]
+) -> Unfamiliarity:
+    """The same of what the measures say, (n_parts, n_rows)."""
+    ranks, most = part_ranks(fold.reference.sorted, values), fold.reference.sorted[:, -1]
+    times = [
+        fold.parts[name].times(rows, values[k], float(most[k])) for k, name in enumerate(names)
+    ]
     return Unfamiliarity(
         score=rank_rows(fold.reference, ranks),
-        times_beyond=_times(fold, rows, values, names),
+        times_beyond=np.max(times, axis=0),
         parts=names,
         ranks=ranks.T,
         values=values.T,
     )
 
 
-def _times(
-    fold: Fold, rows: EncodedRows, values: NDArray[np.float64], names: tuple[str, ...]
-) -> NDArray[np.float64]:
-    """The largest of what the measures say, (n_rows,)."""
-    most = fold.reference.sorted[:, -1]
-    found = [
-        fold.parts[name].times(rows, values[k], float(most[k])) for k, name in enumerate(names)
-    ]
-    return np.max(found, axis=0)
-
-
-def _mean(found: list[Unfamiliarity]) -> Unfamiliarity:
-    """What several folds say of the same rows."""
-    return Unfamiliarity(
-        score=np.mean([one.score for one in found], axis=0),
-        times_beyond=np.mean([one.times_beyond for one in found], axis=0),
-        parts=found[0].parts,
-        ranks=np.mean([one.ranks for one in found], axis=0),
-        values=np.mean([one.values for one in found], axis=0),
-    )
+def _by_row(join: Callable[..., Any], parts: Sequence[Unfamiliarity]) -> Unfamiliarity:
+    """What ``join`` makes of the arrays of several judgements, which stand on their first axis."""
+    arrays = {name: [getattr(part, name) for part in parts] for name in _BY_ROW}
+    return replace(parts[0], **{name: join(values, axis=0) for name, values in arrays.items()})
 
 
 def _take(rows: EncodedRows, chosen: NDArray[np.int64]) -> EncodedRows:

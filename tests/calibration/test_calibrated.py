@@ -256,11 +256,11 @@ def test_catboost_keeps_its_categories(rng, tmp_path):
     fitted = copy_unfitted(base).fit(X[:100], y[:100])
     fitted.save_model(tmp_path / "model.cbm")
     loaded = type(base)().load_model(tmp_path / "model.cbm")
-    one, other = (
+    first, other = (
         CalibratedRegressor(each, "two_clocks").fit(X[100:], y[100:]) for each in (fitted, loaded)
     )
     assert other.prefit_
-    assert one.factor_ == other.factor_
+    assert first.factor_ == other.factor_
 
 
 @FOREIGN
@@ -291,8 +291,8 @@ def test_their_stages_are_those_of_a_plain_loop(name):
                 later.X, prediction_type="RMSEWithUncertainty", ntree_end=used
             ).T
         else:
-            found = base.pred_dist(later.X, max_iter=used)
-            mean, variance = found.loc, found.scale**2
+            law = base.pred_dist(later.X, max_iter=used)
+            mean, variance = law.loc, law.scale**2
         np.testing.assert_allclose(stages.mean[k], mean)
         np.testing.assert_allclose(stages.data[k], variance)
     assert not stages.knowledge.any()
@@ -562,12 +562,12 @@ def test_one_stage_is_the_same_as_a_grid_of_factors(rng):
     """`scale` by a slow search: every factor on a grid, with knowledge left as it is."""
     y = 2.0 * rng.normal(size=300)
     zero, knowledge = np.zeros((1, 300)), np.full((1, 300), 0.3)
-    one = Stages(
+    stage = Stages(
         n_trees=np.array([1]), mean=zero, knowledge=knowledge, data=zero + 1.0, y=y,
         for_mean=np.ones(1, bool),
     )  # fmt: skip
-    found = choose_clocks(one, "normal")
+    clocks = choose_clocks(stage, "normal")
     grid = np.linspace(0.5, 4.0, 3501)
     total = grid[:, None] ** 2 + 0.3
     nll = 0.5 * (np.log(2 * np.pi * total) + y**2 / total).mean(axis=1)
-    assert found.factor == pytest.approx(grid[nll.argmin()], rel=0.006)
+    assert clocks.factor == pytest.approx(grid[nll.argmin()], rel=0.006)

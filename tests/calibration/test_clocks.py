@@ -73,27 +73,27 @@ cases = given(
 @settings(max_examples=25)
 def test_normal_clocks_equal_a_search_over_everything(seed, n_stages, n_rows):
     stages = random_stages(seed, n_stages, n_rows)
-    found = choose_clocks(stages, "normal")
+    clocks = choose_clocks(stages, "normal")
     at, scores = slow_scores(stages, np.inf)
-    assert found.mean_trees == stages.n_trees[at]
-    assert np.isinf(found.df)
+    assert clocks.mean_trees == stages.n_trees[at]
+    assert np.isinf(clocks.df)
     # A factor half a step off costs (0.0025)^2 nats a row at most.
-    np.testing.assert_allclose(found.nll, scores, atol=1e-4)
-    assert scores[stages.n_trees == found.scale_trees] <= scores.min() + 1e-4
+    np.testing.assert_allclose(clocks.nll, scores, atol=1e-4)
+    assert scores[stages.n_trees == clocks.scale_trees] <= scores.min() + 1e-4
 
 
 @cases
 @settings(max_examples=15)
 def test_student_clocks_beat_the_normal_and_are_best_where_they_stop(seed, n_stages, n_rows):
     stages = random_stages(seed, n_stages, n_rows)
-    found = choose_clocks(stages, "student")
-    stage = int(np.searchsorted(stages.n_trees, found.scale_trees))
-    best = found.nll[stage]
+    clocks = choose_clocks(stages, "student")
+    stage = int(np.searchsorted(stages.n_trees, clocks.scale_trees))
+    best = clocks.nll[stage]
     assert best <= choose_clocks(stages, "normal").nll.min() + 1e-6
-    assert best == pytest.approx(found.nll.min(), abs=1e-6)  # no other stage is better at this df
+    assert best == pytest.approx(clocks.nll.min(), abs=1e-6)  # no other stage is better at this df
     for df in (2.5, 4.0, 10.0, np.inf):  # nor another df at this stage
         assert best <= slow_scores(stages, df)[1][stage] + 1e-4
-    np.testing.assert_allclose(found.nll, slow_scores(stages, found.df)[1], atol=1e-4)
+    np.testing.assert_allclose(clocks.nll, slow_scores(stages, clocks.df)[1], atol=1e-4)
 
 
 @given(
@@ -103,34 +103,34 @@ def test_student_clocks_beat_the_normal_and_are_best_where_they_stop(seed, n_sta
 )
 def test_the_likelihood_is_scipys(z, variance, df):
     squared = np.array([z * z * variance])
-    found = student_nll(squared, np.array([variance]), df)
+    nll = student_nll(squared, np.array([variance]), df)
     expected = slow_nll(squared, np.array([variance]), df)
-    np.testing.assert_allclose(found, expected, rtol=CANCELLED, atol=NEAR_ZERO)
+    np.testing.assert_allclose(nll, expected, rtol=CANCELLED, atol=NEAR_ZERO)
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.0, 3.0])
 def test_a_known_factor_is_found_again(rng, factor):
     data = rng.gamma(2.0, 1.0, (1, 4000))
     y = factor * np.sqrt(data[0]) * rng.normal(size=4000)
-    found = choose_clocks(stages_of(np.zeros((1, 1)), data, y))
+    clocks = choose_clocks(stages_of(np.zeros((1, 1)), data, y))
     # The std of 4,000 normals has a standard error of 1.1 %.
-    assert found.factor == pytest.approx(factor, rel=0.04)
-    assert found.df >= 20.0
+    assert clocks.factor == pytest.approx(factor, rel=0.04)
+    assert clocks.df >= 20.0
 
 
 def test_knowledge_is_not_scaled(rng):
     """Half of the variance is knowledge and right, half is data and four times too large."""
     y = np.sqrt(2.0) * rng.normal(size=8000)
-    found = choose_clocks(stages_of(np.zeros((1, 1)), 4.0, y, 1.0), "normal")
-    assert found.factor**2 * 4.0 + 1.0 == pytest.approx(2.0, rel=0.05)
+    clocks = choose_clocks(stages_of(np.zeros((1, 1)), 4.0, y, 1.0), "normal")
+    assert clocks.factor**2 * 4.0 + 1.0 == pytest.approx(2.0, rel=0.05)
 
 
 @pytest.mark.parametrize("df", [3.0, 5.0])
 def test_heavy_tails_are_found(rng, df):
     y = rng.standard_t(df, 6000)
-    found = choose_clocks(stages_of(np.zeros((1, 1)), 1.0, y))
-    assert 0.7 * df <= found.df <= 1.5 * df
-    assert found.nll[0] < choose_clocks(stages_of(np.zeros((1, 1)), 1.0, y), "normal").nll[0]
+    clocks = choose_clocks(stages_of(np.zeros((1, 1)), 1.0, y))
+    assert 0.7 * df <= clocks.df <= 1.5 * df
+    assert clocks.nll[0] < choose_clocks(stages_of(np.zeros((1, 1)), 1.0, y), "normal").nll[0]
 
 
 def test_each_clock_stops_where_its_own_part_is_best(rng):
@@ -140,23 +140,23 @@ def test_each_clock_stops_where_its_own_part_is_best(rng):
     offsets = np.array([[2.0], [1.0], [0.5], [0.1]])
     scales = np.array([np.full(2000, 3.0), data, np.full(2000, 0.1), 0.01 * rng.gamma(1, 1, 2000)])
     stages = stages_of(offsets, scales, y)
-    found = choose_clocks(stages)
-    assert (found.mean_trees, found.scale_trees, found.n_rows) == (40, 20, 2000)
-    np.testing.assert_allclose(found.rmse, np.sqrt(((offsets - y) ** 2).mean(axis=1)))
+    clocks = choose_clocks(stages)
+    assert (clocks.mean_trees, clocks.scale_trees, clocks.n_rows) == (40, 20, 2000)
+    np.testing.assert_allclose(clocks.rmse, np.sqrt(((offsets - y) ** 2).mean(axis=1)))
     early = early_clocks(stages)
     assert early.mean_trees == early.scale_trees == 20
     assert early.factor == 1.0
     expected = [slow_nll((m - y) ** 2, s, np.inf) for m, s in zip(stages.mean, scales, strict=True)]
     np.testing.assert_allclose(early.nll, expected)
-    np.testing.assert_allclose(found.nll_uncorrected, expected)
+    np.testing.assert_allclose(clocks.nll_uncorrected, expected)
 
 
 def test_the_mean_stops_at_ends_of_cycles_only(rng):
     y = rng.normal(size=100)
     stages = stages_of([[0.0], [1.0], [0.5]], 1.0, y, for_mean=[False, True, True])
-    found = choose_clocks(stages)
-    assert found.mean_trees == 30
-    assert np.isnan(found.rmse[0])
+    clocks = choose_clocks(stages)
+    assert clocks.mean_trees == 30
+    assert np.isnan(clocks.rmse[0])
     assert early_clocks(stages).mean_trees in (20, 30)
 
 
@@ -189,9 +189,9 @@ def test_exact_fits_are_finite():
     """Rows without noise and stds of 0: the likelihood is floored, not infinite."""
     y = np.linspace(0, 1, 50)
     for rule in (choose_clocks, early_clocks):
-        found = rule(stages_of(np.stack([y, y + 0.1]), 0.0, y))
-        assert np.isfinite(found.nll).all()
-        assert np.isfinite(found.factor)
+        clocks = rule(stages_of(np.stack([y, y + 0.1]), 0.0, y))
+        assert np.isfinite(clocks.nll).all()
+        assert np.isfinite(clocks.factor)
 
 
 def test_parts_are_joined_row_by_row():
@@ -225,8 +225,8 @@ class TestClasses:
 
     @pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
     def test_a_known_temperature_is_found_again(self, rng, temperature):
-        found, codes = self.logits(rng, temperature)
-        stages = ClassStages(n_trees=np.array([7]), log_probabilities=(found,), codes=codes)
+        logits, codes = self.logits(rng, temperature)
+        stages = ClassStages(n_trees=np.array([7]), log_probabilities=(logits,), codes=codes)
         clocks = choose_class_clocks(stages)
         assert clocks.temperature == pytest.approx(temperature, rel=0.1)
         assert clocks.log_loss[0] <= clocks.log_loss_uncorrected[0] + NEAR_ZERO

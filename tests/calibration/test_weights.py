@@ -35,12 +35,12 @@ def catboost():
 
 
 def compare(weighted, repeated, X):
-    one, other = weighted.predict_distribution(X), repeated.predict_distribution(X)
-    for left, right in zip([*one, *one.interval(0.8)], [*other, *other.interval(0.8)], strict=True):
+    law, other = weighted.predict_distribution(X), repeated.predict_distribution(X)
+    for left, right in zip([*law, *law.interval(0.8)], [*other, *other.interval(0.8)], strict=True):
         np.testing.assert_allclose(left, right, rtol=CANCELLED)
-    y = np.asarray(one.loc) + 0.1
-    np.testing.assert_allclose(one.cdf(y), other.cdf(y), rtol=CANCELLED)
-    np.testing.assert_allclose(one.quantile([0.2, 0.7]), other.quantile([0.2, 0.7]), rtol=CANCELLED)
+    y = np.asarray(law.loc) + 0.1
+    np.testing.assert_allclose(law.cdf(y), other.cdf(y), rtol=CANCELLED)
+    np.testing.assert_allclose(law.quantile([0.2, 0.7]), other.quantile([0.2, 0.7]), rtol=CANCELLED)
 
 
 @pytest.mark.parametrize("method", ["scale", "conformal", "isotonic"])
@@ -88,17 +88,17 @@ def test_folds_calibrate_by_weight(method):
 def test_laws_of_weighted_residuals_are_those_of_repeated_ones(pairs, level, seed):
     sizes, weight = np.array([a for a, _ in pairs]), np.array([float(b) for _, b in pairs])
     centre, width = np.array([1.0, -2.0]), np.array([1.0, 3.0])
-    one = ResidualDistribution(centre, width, sizes, weight)
-    other = ResidualDistribution(centre, width, sizes.repeat(weight.astype(int)))
+    repeated = sizes.repeat(weight.astype(int))
+    law = ResidualDistribution(centre, width, sizes, weight)
+    other = ResidualDistribution(centre, width, repeated)
     y = np.random.default_rng(seed).normal(size=2) * 3.0
-    for name, given_ in (("interval", level), ("cdf", y), ("crps", y), ("quantile", [level])):
-        left, right = (getattr(law, name)(given_) for law in (one, other))
+    for name, at in (("interval", level), ("cdf", y), ("crps", y), ("quantile", [level])):
+        left, right = getattr(law, name)(at), getattr(other, name)(at)
         np.testing.assert_allclose(left, right, rtol=CANCELLED, atol=NEAR_ZERO)
-    assert one.scale == pytest.approx(other.scale)
-    one = fit_coverage_map(sizes, 5.0, weight)
-    other = fit_coverage_map(sizes.repeat(weight.astype(int)), 5.0)
+    assert law.scale == pytest.approx(other.scale)
+    curves = fit_coverage_map(sizes, 5.0, weight), fit_coverage_map(repeated, 5.0)
     grid = np.linspace(0.0, 1.0, 50)
-    left, right = (np.interp(grid, found.nominal, found.coverage) for found in (one, other))
+    left, right = (np.interp(grid, curve.nominal, curve.coverage) for curve in curves)
     np.testing.assert_allclose(left, right, atol=NEAR_ZERO)
 
 

@@ -69,36 +69,36 @@ def slow_width(rows, degrees, floors):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_choice_is_that_of_a_slow_search(seed, tails):
     rows = random_stages(seed, 120, weighted=seed % 2 == 1)
-    found = choose_width(rows, tails)
+    width = choose_width(rows, tails)
     degrees = (np.inf,) if tails == "normal" else DEGREES
     scores, unit = slow_width(rows, degrees, FLOORS)
     total = len(rows.y) if rows.weight is None else rows.weight.sum()
     # A factor half a percent off costs 0.005^2 nats a row at most, in either search.
     small = 5e-5
     if total * (scores[0] - scores.min()) <= LEAST_GAIN - total * small:
-        assert found.floor == 0.0
-        assert found.nll == pytest.approx(scores[0], abs=small)
+        assert width.floor == 0.0
+        assert width.nll == pytest.approx(scores[0], abs=small)
     elif total * (scores[0] - scores.min()) > LEAST_GAIN + total * small:
-        assert found.nll <= scores.min() + small  # there is a finer grid around the best floor
+        assert width.nll <= scores.min() + small  # there is a finer grid around the best floor
         best = int(np.argmin(scores))
         near = np.array(FLOORS)[[max(best - 1, 1), min(best + 1, len(FLOORS) - 1)]] * unit
-        assert near[0] * (1.0 - NEAR_ZERO) <= found.floor <= near[1] * (1.0 + NEAR_ZERO)
-        there, _ = slow_width(rows, degrees, [found.floor / unit])
-        assert found.nll == pytest.approx(there[0], abs=small)
-    assert found.df in degrees
+        assert near[0] * (1.0 - NEAR_ZERO) <= width.floor <= near[1] * (1.0 + NEAR_ZERO)
+        there, _ = slow_width(rows, degrees, [width.floor / unit])
+        assert width.nll == pytest.approx(there[0], abs=small)
+    assert width.df in degrees
 
 
 def test_noise_that_the_estimator_does_not_see_is_found(rng):
     data = rng.gamma(1.0, 1.0, 6000)
     y = np.sqrt(4.0 * data + 9.0) * rng.normal(size=6000)
-    found = choose_width(stages_of(data, y), "student")
+    width = choose_width(stages_of(data, y), "student")
     # Floors are tried in steps of 9 %, and 6,000 rows share out the variance to a tenth.
-    assert found.floor == pytest.approx(3.0, rel=0.15)
-    assert found.factor == pytest.approx(2.0, rel=0.15)
-    assert found.df >= 20.0
+    assert width.floor == pytest.approx(3.0, rel=0.15)
+    assert width.factor == pytest.approx(2.0, rel=0.15)
+    assert width.df >= 20.0
     alone = choose_width(stages_of(data, y), "student", with_floor=False)
     assert alone.floor == 0.0
-    assert alone.nll > found.nll + 0.05
+    assert alone.nll > width.nll + 0.05
 
 
 def test_right_stds_have_no_floor():
@@ -118,10 +118,10 @@ def test_rows_that_choose_never_score_worse(seed, n_rows):
     rows = random_stages(seed, n_rows)
     as_it_is = student_nll(rows.y**2, rows.data[0] + rows.knowledge[0], np.inf).mean()
     one_factor = choose_clocks(rows, "student").nll[0]
-    found = choose_width(rows, "student")
+    width = choose_width(rows, "student")
     # The search for a factor stops within half a percent of the best.
-    assert found.nll <= as_it_is + 5e-5
-    assert found.nll <= one_factor + ZERO
+    assert width.nll <= as_it_is + 5e-5
+    assert width.nll <= one_factor + ZERO
 
 
 @given(seed=st.integers(0, 10_000), power=st.integers(-12, 12))
@@ -131,20 +131,20 @@ def test_the_unit_of_y_does_not_matter(seed, power):
     moved = dataclasses.replace(
         rows, y=unit * rows.y, data=unit**2 * rows.data, knowledge=unit**2 * rows.knowledge
     )
-    one, other = choose_width(rows, "student"), choose_width(moved, "student")
-    assert other.floor == pytest.approx(unit * one.floor)
-    assert other.factor == pytest.approx(one.factor, rel=1e-5)
-    assert other.df == one.df
-    assert other.crps == pytest.approx(unit * one.crps, rel=1e-6)
+    width, other = choose_width(rows, "student"), choose_width(moved, "student")
+    assert other.floor == pytest.approx(unit * width.floor)
+    assert other.factor == pytest.approx(width.factor, rel=1e-5)
+    assert other.df == width.df
+    assert other.crps == pytest.approx(unit * width.crps, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_without_a_floor_it_is_one_factor(seed):
     rows = random_stages(seed, 150)
     for tails in ("student", "normal"):
-        found, clocks = choose_width(rows, tails, with_floor=False), choose_clocks(rows, tails)
-        assert (found.factor, found.df, found.floor) == (clocks.factor, clocks.df, 0.0)
-        assert found.nll == pytest.approx(clocks.nll[0], abs=ZERO)
+        width, clocks = choose_width(rows, tails, with_floor=False), choose_clocks(rows, tails)
+        assert (width.factor, width.df, width.floor) == (clocks.factor, clocks.df, 0.0)
+        assert width.nll == pytest.approx(clocks.nll[0], abs=ZERO)
 
 
 SHARES, CENTRES, STDS = np.array([0.85, 0.15]), np.array([-0.4, 34.0 / 15.0]), (0.3, 0.6)
@@ -281,12 +281,12 @@ def test_whole_weights_equal_repeated_rows():
     weight = np.random.default_rng(0).integers(0, 4, 150)
     for kind in ("mixture", "draws"):
         base = Skewed(0.5, kind).fit(X, y)
-        one = CalibratedRegressor(base, shape="own").fit(X, y, sample_weight=weight)
+        counted = CalibratedRegressor(base, shape="own").fit(X, y, sample_weight=weight)
         other = CalibratedRegressor(base, shape="own")
         other.fit(X.repeat(weight, axis=0), y.repeat(weight))
         # The search stops within a percent, on the same path for the same sums.
-        assert one.factor_ == pytest.approx(other.factor_, rel=1e-6)
-        assert one.floor_ == pytest.approx(other.floor_, rel=CANCELLED)
+        assert counted.factor_ == pytest.approx(other.factor_, rel=1e-6)
+        assert counted.floor_ == pytest.approx(other.floor_, rel=CANCELLED)
 
 
 class Unaware(Skewed):

@@ -24,17 +24,17 @@ ROUNDING = {"rel": 5.1e-5}
 
 def test_bars_of_pit_stand_on_their_bins():
     pit = np.random.default_rng(0).random(300) ** 2
-    found = pit_histogram(pit)
-    figure = pit_figure(found, STYLE, describe_pit(pit))
+    histogram = pit_histogram(pit)
+    figure = pit_figure(histogram, STYLE, describe_pit(pit))
     bars = figure.spec["panels"][0]["layers"][0]
     assert bars["x"][:4] == [0.0, 10.0, 10.0, 20.0]
-    assert bars["high"][::2] == pytest.approx((100 * found.share).tolist(), **ROUNDING)
+    assert bars["high"][::2] == pytest.approx((100 * histogram.share).tolist(), **ROUNDING)
     assert "Predictions are too high" in figure.alt
     json.dumps(figure.spec)
 
 
 @pytest.mark.parametrize(
-    ("pit", "said"),
+    ("pit", "sentence"),
     [
         (np.linspace(0.3, 0.7, 200), "too wide"),
         (np.tile([0.001, 0.999], 100), "too narrow"),
@@ -43,47 +43,47 @@ def test_bars_of_pit_stand_on_their_bins():
         (np.array([0.01, 0.99]), "by more than chance"),
     ],
 )
-def test_what_pit_values_say(pit, said):
-    assert said in describe_pit(pit)
+def test_what_pit_values_say(pit, sentence):
+    assert sentence in describe_pit(pit)
 
 
 def test_groups_that_are_off_are_marked_and_named():
     hits = np.repeat([1, 0, 1, 0], [100, 40, 54, 6])
-    found = group_coverage(hits, 0.9, np.repeat([0, 1, 2], [100, 40, 60]), ["a", NASTY, "c"])
-    assert found.is_off.tolist() == [True, True, True, False]
-    words = describe_groups(found, False)
+    groups = group_coverage(hits, 0.9, np.repeat([0, 1, 2], [100, 40, 60]), ["a", NASTY, "c"])
+    assert groups.is_off.tolist() == [True, True, True, False]
+    words = describe_groups(groups, False)
     assert words.startswith(NASTY[:39])
     assert "0 % of the rows" in words
     assert "c:" not in words
-    drawn = groups_figure(found, STYLE, "rows (%)", words).spec
+    drawn = groups_figure(groups, STYLE, "rows (%)", words).spec
     json.dumps(drawn)
     dots = [part for part in drawn["panels"][0]["layers"] if part["kind"] == "dots"]
-    assert [dot["colour"] == "#d55e00" for dot in dots] == found.is_off.tolist()
-    assert [dot["y"][0] for dot in dots] == pytest.approx(100 * found.observed, **ROUNDING)
+    assert [dot["colour"] == "#d55e00" for dot in dots] == groups.is_off.tolist()
+    assert [dot["y"][0] for dot in dots] == pytest.approx(100 * groups.observed, **ROUNDING)
     assert dots[2]["y"] == [0.0]
-    assert drawn["read"]["names"] == list(found.names)
+    assert drawn["read"]["names"] == list(groups.names)
 
 
 def test_the_dot_is_what_other_rows_paid():
     rng = np.random.default_rng(0)
     doubt = rng.random(500)
     wrong = (rng.random(500) < doubt).astype(float)
-    found = ask_by_threshold(wrong, doubt, 2.0)
-    words = describe_asking(found, "total", True)
-    figure = asking_figure(asking_curve(wrong, doubt, 2.0), found, "total", words)
+    asking = ask_by_threshold(wrong, doubt, 2.0)
+    words = describe_asking(asking, "total", True)
+    figure = asking_figure(asking_curve(wrong, doubt, 2.0), asking, "total", words)
     nobody, everybody, drawn, dot = figure.spec["panels"][0]["layers"]
     assert everybody["y"] == [100.0, 100.0]
-    assert nobody["y"][0] == pytest.approx(100 * found.nobody, **ROUNDING)
+    assert nobody["y"][0] == pytest.approx(100 * asking.nobody, **ROUNDING)
     assert drawn["y"][0] == pytest.approx(nobody["y"][0], **ROUNDING)
     assert (dot["x"], dot["y"]) == (
-        pytest.approx([100 * found.asked], **ROUNDING),
-        pytest.approx([100 * found.cost], **ROUNDING),
+        pytest.approx([100 * asking.asked], **ROUNDING),
+        pytest.approx([100 * asking.cost], **ROUNDING),
     )
-    assert found.is_cheaper == words.startswith("Ask a person")
-    assert found.is_cheaper
+    assert asking.is_cheaper == words.startswith("Ask a person")
+    assert asking.is_cheaper
 
 
 def test_a_saving_by_chance_is_not_claimed():
     rng = np.random.default_rng(0)
-    found = ask_by_threshold(rng.random(200) < 0.3, rng.random(200), 3.0)
-    assert describe_asking(found, "data", True).startswith("No threshold saves more than chance.")
+    asking = ask_by_threshold(rng.random(200) < 0.3, rng.random(200), 3.0)
+    assert describe_asking(asking, "data", True).startswith("No threshold saves more than chance.")

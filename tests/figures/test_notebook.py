@@ -34,9 +34,9 @@ def maps():
     log = live_knob(Knob("log", "Log", "switch", False), True)
     shown = live_knob(Knob("shown", "Members", "choice", "all", choices=("all", 2)), "all")
     members = np.full((1, 2, 4, 2), 0.5)
-    one = Ensemble("models", [10], members, [10], (0, 1, 2))
+    method = Ensemble("models", [10], members, [10], (0, 1, 2))
     panels = [Panel(title=title, values=np.eye(2)) for title in ("Total", "Data", "Knowledge")]
-    return PanelSheet(panels=panels, knobs=(log, shown), live=Live("normal", [one]), alt="Maps.")
+    return PanelSheet(panels=panels, knobs=(log, shown), live=Live("normal", [method]), alt="Maps.")
 
 
 @pytest.mark.parametrize("kind", ["sheet", "curves"])
@@ -128,7 +128,7 @@ def test_charts_that_notebooks_draw_themselves():
     clear = {shown.layout.paper_bgcolor, shown.layout.plot_bgcolor, shown.layout.scene.bgcolor}
     assert clear == {"rgba(0,0,0,0)"}
     words = (shown.layout.font, shown.layout.scene.zaxis, shown.data[0].colorbar.tickfont)
-    assert len({one.color for one in words}) == 1
+    assert len({each.color for each in words}) == 1
     np.testing.assert_array_equal(shown.data[0].z, [[0.0, 1.0]])
 
 

@@ -61,9 +61,9 @@ def test_what_the_browsers_json_cannot_read_is_refused():
 def test_numbers_are_shortened_as_their_text_would_be(values):
     expected = [float(f"{v:.5g}") for v in values]
     # Half-way cases may go the other way: the twin rounds the exact number, the product is rounded.
-    found = rounded(values)
-    np.testing.assert_allclose(found, expected, rtol=1.001e-4, atol=0)
-    assert found == [float(f"{v:.5g}") for v in found]  # and no digit more
+    numbers = rounded(values)
+    np.testing.assert_allclose(numbers, expected, rtol=1.001e-4, atol=0)
+    assert numbers == [float(f"{v:.5g}") for v in numbers]  # and no digit more
 
 
 class Table(NamedTuple):
@@ -74,7 +74,7 @@ class Table(NamedTuple):
 
 def test_a_table_of_arrays_comes_back():
     table = Table("one", np.uint8([[1, 2, 3]]), np.float32([0.5, 2.0]))
-    found = unpack_table(pack_table(table))
-    assert found["name"] == "one"
-    np.testing.assert_array_equal(found["codes"], table.codes)
-    np.testing.assert_array_equal(found["y"], table.y)
+    stored = unpack_table(pack_table(table))
+    assert stored["name"] == "one"
+    np.testing.assert_array_equal(stored["codes"], table.codes)
+    np.testing.assert_array_equal(stored["y"], table.y)

@@ -101,7 +101,7 @@ def test_what_varies_is_drawn_of_a_wide_table():
 
 
 @pytest.mark.parametrize(
-    ("X", "columns", "error", "said"),
+    ("X", "columns", "error", "sentence"),
     [
         (GRID[:3], None, InvalidData, "the 24 rows that the result is for; it has 3"),
         (GRID, "weight", InvalidParameter, "no column 'weight'"),
@@ -113,8 +113,8 @@ def test_what_varies_is_drawn_of_a_wide_table():
         (np.ones((24, 1, 1)), None, InvalidData, "rows and columns"),
     ],
 )
-def test_rows_that_cannot_be_drawn_are_refused_in_one_sentence(X, columns, error, said):
-    with pytest.raises(error, match=said) as caught:
+def test_rows_that_cannot_be_drawn_are_refused_in_one_sentence(X, columns, error, sentence):
+    with pytest.raises(error, match=sentence) as caught:
         grid_result().plot(X, columns=columns)
     assert str(caught.value).count(".") <= 2
     assert "\n" not in str(caught.value)
@@ -193,10 +193,10 @@ def test_novelty_and_unfamiliarity_are_drawn_over_one_and_two_features():
     # The mean of the rows at one place.
     np.testing.assert_allclose(curves.spec["read"]["values"][0]["at"], np.arange(6) + 9.0)
     rank = np.linspace(0, 1, 24)
-    found = Unfamiliarity(
+    judged = Unfamiliarity(
         score=rank, times_beyond=rank, parts=("range",), ranks=rank[:, None], values=rank[:, None]
     )
-    assert len(drawn(found.plot(GRID)).panels) == 2
+    assert len(drawn(judged.plot(GRID)).panels) == 2
 
 
 NEAR = Neighbours(np.array([[3, 1, 2], [0, 5, -1]]), np.array([[9, 7, 7], [4, 2, 0]]))
@@ -266,11 +266,11 @@ def test_chains_fill_the_target_they_come_from():
     chains = sample_mixture("cg", n_steps=20_000, n_chains=2, random_state=0)
     sheet = drawn(chains.plot(n_frames=5))
     assert sheet.frame_values == [4000, 8000, 12000, 16000, 20000]
-    target, found = (np.asarray(panel.values) for panel in sheet.panels)
+    target, density = (np.asarray(panel.values) for panel in sheet.panels)
     cell = (12.0 / 60) ** 2
     points = chains.samples[:, chains.kept].reshape(-1, 2)
     inside = (np.abs(points) < 6.0).all(axis=1).mean()
-    np.testing.assert_allclose(found[-1].sum() * cell, inside, rtol=SAME_SUM)
+    np.testing.assert_allclose(density[-1].sum() * cell, inside, rtol=SAME_SUM)
     np.testing.assert_allclose(target.sum() * cell, 1.0, atol=1e-3)
     drawn(chains.plot(n_frames=1, log=True))
     assert chains.plot(n_frames=1).frame_values is None

@@ -79,8 +79,8 @@ def test_frames_of_a_sheet_can_come_from_its_strips_alone():
     ],
 )
 def test_the_cursor_of_each_frame(strip, frame_values, expected):
-    (found,) = sent(sheet_of(strip, frame_values=frame_values))
-    assert expected == (None if found.frame_x is None else found.frame_x.tolist())
+    (packed,) = sent(sheet_of(strip, frame_values=frame_values))
+    assert expected == (None if packed.frame_x is None else packed.frame_x.tolist())
 
 
 def test_a_sheet_of_charts_alone_is_drawn_and_selects_nothing():

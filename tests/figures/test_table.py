@@ -86,13 +86,13 @@ def test_the_trees_of_a_classifier_are_marked():
 def test_coverage_and_reliability_show_promise_and_measurement():
     rng = np.random.default_rng(1)
     y = rng.normal(size=200)
-    found = coverage(y, np.zeros(200), np.full(200, 0.1))
-    figure = table_coverage.coverage_figure(found, STYLE)
+    promise = coverage(y, np.zeros(200), np.full(200, 0.1))
+    figure = table_coverage.coverage_figure(promise, STYLE)
     band, right, measured, dots = figure.spec["panels"][0]["layers"]
-    order = np.argsort(found.levels)
-    np.testing.assert_allclose(measured["x"], 100 * found.levels[order], **ROUNDING)
-    np.testing.assert_allclose(measured["y"], 100 * found.observed[order], **ROUNDING)
-    np.testing.assert_allclose(band["low"], 100 * found.low[order], **ROUNDING)
+    order = np.argsort(promise.levels)
+    np.testing.assert_allclose(measured["x"], 100 * promise.levels[order], **ROUNDING)
+    np.testing.assert_allclose(measured["y"], 100 * promise.observed[order], **ROUNDING)
+    np.testing.assert_allclose(band["low"], 100 * promise.low[order], **ROUNDING)
     assert right["x"] == right["y"] == [0.0, 100.0]
     assert dots["y"] == measured["y"]
     assert "outside their band" in figure.alt

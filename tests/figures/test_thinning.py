@@ -70,6 +70,6 @@ def test_members_are_those_that_the_knob_chooses_from(seen, models, long):
     assert shown.choices[shown.value] == "all"
     assert step.choices[step.value] == 50
     assert len(step.texts) == len(step.choices)
-    for one in step.choices if seen == "step" else (50,) if seen == "shown" else ():
-        asked = {"step": one, "start": 0.0, "burn_in": 0, "cycle": 0, "shown": None}
+    for choice in step.choices if seen == "step" else (50,) if seen == "shown" else ():
+        asked = {"step": choice, "start": 0.0, "burn_in": 0, "cycle": 0, "shown": None}
         assert set(chosen_stages("truncation", 600, **asked)) <= set(cut.stages.tolist())

@@ -36,24 +36,24 @@ def test_the_threshold_is_the_cheapest_of_all(seed, n, error_cost, asking_cost):
         naive.cost_of_asking(errors, doubt, at, error_cost, asking_cost)
         for at in [math.inf, -math.inf, *doubt]
     )
-    found = naive.cost_of_asking(errors, doubt, limit, error_cost, asking_cost)
-    assert found == pytest.approx(cheapest, **ROUNDING)
+    cost = naive.cost_of_asking(errors, doubt, limit, error_cost, asking_cost)
+    assert cost == pytest.approx(cheapest, **ROUNDING)
 
 
 @given(seeds, sizes, costs, costs)
 def test_each_row_is_asked_about_by_the_other_half(seed, n, error_cost, asking_cost):
     errors, doubt = rows(seed, n)
-    found = metrics.ask_by_threshold(errors, doubt, error_cost, asking_cost, seed=3)
+    asking = metrics.ask_by_threshold(errors, doubt, error_cost, asking_cost, seed=3)
     half = np.zeros(n, bool)
     half[np.random.default_rng(3).permutation(n)[: n // 2]] = True
     total, asked = naive.cost_by_halves(errors, doubt, half, error_cost, asking_cost)
-    assert found.cost == pytest.approx(total / n, **ROUNDING)
-    assert found.is_asked.tolist() == asked
-    assert found.asked == pytest.approx(sum(asked) / n)
-    assert found.nobody == pytest.approx(error_cost * errors.mean())
-    assert found.everybody == asking_cost
-    assert found.saves_nobody.mean == pytest.approx(found.nobody - found.cost, **ROUNDING)
-    assert found.saves_everybody.mean == pytest.approx(found.everybody - found.cost, **ROUNDING)
+    assert asking.cost == pytest.approx(total / n, **ROUNDING)
+    assert asking.is_asked.tolist() == asked
+    assert asking.asked == pytest.approx(sum(asked) / n)
+    assert asking.nobody == pytest.approx(error_cost * errors.mean())
+    assert asking.everybody == asking_cost
+    assert asking.saves_nobody.mean == pytest.approx(asking.nobody - asking.cost, **ROUNDING)
+    assert asking.saves_everybody.mean == pytest.approx(asking.everybody - asking.cost, **ROUNDING)
 
 
 def test_the_curve_begins_with_nobody_and_ends_with_everybody():
@@ -101,10 +101,10 @@ def test_the_saving_is_that_of_fresh_rows():
 
 
 def test_nothing_to_ask_about():
-    found = metrics.ask_by_threshold(np.zeros(10), np.arange(10.0))
-    assert (found.threshold, found.asked, found.cost) == (math.inf, 0.0, 0.0)
-    assert math.isnan(found.caught)
-    assert not found.is_cheaper
+    asking = metrics.ask_by_threshold(np.zeros(10), np.arange(10.0))
+    assert (asking.threshold, asking.asked, asking.cost) == (math.inf, 0.0, 0.0)
+    assert math.isnan(asking.caught)
+    assert not asking.is_cheaper
     every = metrics.ask_by_threshold(np.ones(10), np.arange(10.0), error_cost=2.0)
     assert (every.threshold, every.asked, every.cost, every.caught) == (-math.inf, 1.0, 1.0, 1.0)
 
@@ -140,11 +140,11 @@ def test_wilsons_band_refuses_what_is_no_share():
 def test_average_precision_is_scikit_learns(seed, n):
     errors, doubt = rows(seed, n)
     positive = errors > 1.0
-    found = metrics.average_precision(positive, doubt)
+    area = metrics.average_precision(positive, doubt)
     if not positive.any():
-        assert math.isnan(found)
+        assert math.isnan(area)
     else:
-        assert found == pytest.approx(average_precision_score(positive, doubt), rel=SAME_SUM)
+        assert area == pytest.approx(average_precision_score(positive, doubt), rel=SAME_SUM)
 
 
 @given(seeds, st.integers(1, 60), st.integers(1, 5))
@@ -153,26 +153,26 @@ def test_coverage_by_group_is_a_count(seed, n, n_groups):
     inside, group = rng.random(n) < 0.8, rng.integers(0, n_groups, n)
     promised = rng.random(n)
     names = [f"g{k}" for k in range(n_groups)]
-    found = metrics.group_coverage(inside, promised, group, names)
-    assert found.names[0] == "all rows"
-    assert found.observed[0] == pytest.approx(inside.mean())
-    assert found.n_rows[1:].sum() == n
-    for place, name in enumerate(found.names[1:], 1):
+    coverage = metrics.group_coverage(inside, promised, group, names)
+    assert coverage.names[0] == "all rows"
+    assert coverage.observed[0] == pytest.approx(inside.mean())
+    assert coverage.n_rows[1:].sum() == n
+    for place, name in enumerate(coverage.names[1:], 1):
         here = group == int(name[1:])
-        assert found.n_rows[place] == here.sum() > 0
-        assert found.observed[place] == pytest.approx(inside[here].mean())
-        assert found.promised[place] == pytest.approx(promised[here].mean())
-        assert found.low[place] <= found.observed[place] <= found.high[place]
+        assert coverage.n_rows[place] == here.sum() > 0
+        assert coverage.observed[place] == pytest.approx(inside[here].mean())
+        assert coverage.promised[place] == pytest.approx(promised[here].mean())
+        assert coverage.low[place] <= coverage.observed[place] <= coverage.high[place]
 
 
 def test_groups_are_seldom_called_off_by_chance():
     called = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        found = metrics.group_coverage(
+        coverage = metrics.group_coverage(
             rng.random(800) < 0.9, 0.9, rng.integers(0, 8, 800), list("abcdefgh")
         )
-        called += found.is_off[1:].any()
+        called += coverage.is_off[1:].any()
     # 5 % of 200 is 10; 22 or more has probability 0.001.
     assert called < 22
 
@@ -182,8 +182,8 @@ def test_small_groups_are_seldom_called_off_by_chance():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         inside = rng.random(60) < 0.9
-        found = metrics.group_coverage(inside, 0.9, rng.integers(0, 20, 60), [""] * 20)
-        called += found.is_off[1:].any()
+        coverage = metrics.group_coverage(inside, 0.9, rng.integers(0, 20, 60), [""] * 20)
+        called += coverage.is_off[1:].any()
     # 5 % of 200 is 10; 22 or more has probability 0.001.
     assert called < 22
 
@@ -199,16 +199,16 @@ def test_a_threshold_finds_the_share_of_a_class_that_it_is_sure_of():
     rng, short = np.random.default_rng(0), 0
     for _ in range(40):
         mine, others = rng.beta(4, 1, 150), rng.beta(1, 3, 100)
-        found = metrics.recall_threshold([1] * 150 + [0] * 100, [*mine, *others], 0.9)
-        short += beta.sf(found.threshold, 4, 1) < 0.9  # of all rows of the class
+        choice = metrics.recall_threshold([1] * 150 + [0] * 100, [*mine, *others], 0.9)
+        short += beta.sf(choice.threshold, 4, 1) < 0.9  # of all rows of the class
         tried = np.append(0.0, expit(np.linspace(-9.0, 9.0, 400)))
-        missed = np.array([(mine < one).sum() for one in tried])
+        missed = np.array([(mine < threshold).sum() for threshold in tried])
         # mapie may round a number of misses up, since it multiplies their share by all rows.
         least, most = (tried[binom.cdf(missed + more, 150, 0.1) <= 0.05].max() for more in (1, 0))
-        assert least <= found.threshold <= most
-        assert found.recall == (mine >= found.threshold).mean() >= 0.9
-        n_others = int((others >= found.threshold).sum())
-        assert found.precision == pytest.approx(1 - n_others / (250 * found.called))
+        assert least <= choice.threshold <= most
+        assert choice.recall == (mine >= choice.threshold).mean() >= 0.9
+        n_others = int((others >= choice.threshold).sum())
+        assert choice.precision == pytest.approx(1 - n_others / (250 * choice.called))
     assert short <= 6  # 5 % are expected; more by 3 in 1,000
     assert metrics.recall_threshold([1] * 59, [0.5] * 59).recall == 1.0
     assert math.isnan(metrics.recall_threshold([1] * 58, [0.5] * 58).threshold)

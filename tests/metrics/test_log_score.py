@@ -48,14 +48,14 @@ def test_targets_outside_the_support_are_counted_not_averaged():
     from gbuq_core.stacking.law import StackedDistribution, Students
     from gbuq_core.stacking.support import find_support
 
-    one = np.ones(2)
+    ones = np.ones(2)
     law = StackedDistribution(
-        (Students(one, one, 5.0 * one, one),), find_support(np.array([0.5, 1.0]), "nonnegative")
+        (Students(ones, ones, 5.0 * ones, ones),), find_support(np.array([0.5, 1.0]), "nonnegative")
     )
-    found = log_scores(law, [-2.0, 1.0], 0.01)
-    assert found.outside.tolist() == [True, False]
-    assert (found.n_outside, found.mean) == (1, found.values[1])
-    assert np.isnan(found.values[0])
+    scores = log_scores(law, [-2.0, 1.0], 0.01)
+    assert scores.outside.tolist() == [True, False]
+    assert (scores.n_outside, scores.mean) == (1, scores.values[1])
+    assert np.isnan(scores.values[0])
     assert np.isnan(log_scores(law, [-2.0, -1.0], 0.01).mean)
 
 

@@ -104,8 +104,8 @@ def test_crps_is_the_integral_that_defines_it(members):
     for i in range(3):
         # The midpoint rule with a jump inside one step of 0.002 is off by at most that step.
         tolerance = 40 / 20_000
-        one = naive.crps_of_cdf(y[i], partial(norm.cdf, loc=0.3, scale=0.7), -20, 20)
-        assert metrics.crps_gaussian(y[[i]], 0.3, 0.7) == pytest.approx(one, abs=tolerance)
+        integral = naive.crps_of_cdf(y[i], partial(norm.cdf, loc=0.3, scale=0.7), -20, 20)
+        assert metrics.crps_gaussian(y[[i]], 0.3, 0.7) == pytest.approx(integral, abs=tolerance)
 
         def mixture_cdf(x, i=i):
             return norm.cdf(x[:, None], means[:, i], np.sqrt(variances[:, i])).mean(axis=1)
@@ -122,22 +122,22 @@ def test_a_scale_of_zero_is_the_absolute_error():
 
 
 def test_mixture_nll_is_the_log_of_the_mean_density(members):
-    found = metrics.nll_mixture(*members)
-    assert found == pytest.approx(naive.nll_mixture(*members), rel=SAME_SUM)
+    nll = metrics.nll_mixture(*members)
+    assert nll == pytest.approx(naive.nll_mixture(*members), rel=SAME_SUM)
 
 
 def test_mixture_nll_survives_where_densities_underflow():
     """exp(-5000) is 0 in float64; the log is still that of the nearest member less log 2."""
-    found = metrics.nll_mixture([100.0], [[0.0], [-900.0]], [[1.0], [1.0]])
-    assert found == pytest.approx(5000 + 0.5 * math.log(2 * math.pi) + math.log(2), rel=1e-15 * 8)
+    nll = metrics.nll_mixture([100.0], [[0.0], [-900.0]], [[1.0], [1.0]])
+    assert nll == pytest.approx(5000 + 0.5 * math.log(2 * math.pi) + math.log(2), rel=1e-15 * 8)
 
 
 def test_members_that_agree_make_one_normal(gaussians):
     y, loc, scale = gaussians
     means, variances = np.tile(loc, (5, 1)), np.tile(scale**2, (5, 1))
     total = decompose_regression(means, variances).total
-    one = metrics.nll_gaussian(y, loc, np.sqrt(total))
-    assert metrics.nll_mixture(y, means, variances) == pytest.approx(one, rel=SAME_SUM)
+    nll = metrics.nll_gaussian(y, loc, np.sqrt(total))
+    assert metrics.nll_mixture(y, means, variances) == pytest.approx(nll, rel=SAME_SUM)
     assert metrics.crps_mixture(y, means, variances) == pytest.approx(
         metrics.crps_gaussian(y, loc, scale), rel=SAME_SUM
     )
@@ -166,12 +166,12 @@ def test_mixture_scores_have_no_member_order_and_beat_the_average_member(n_membe
     variances = rng.uniform(0.01, 2, size=(n_members, 7))
     order = rng.permutation(n_members)
     for score in (metrics.nll_mixture, metrics.crps_mixture):
-        found = score(y, means, variances)
+        mean = score(y, means, variances)
         shuffled = score(y, means[order], variances[order])
-        assert shuffled == pytest.approx(found, rel=CANCELLED, abs=ZERO)
+        assert shuffled == pytest.approx(mean, rel=CANCELLED, abs=ZERO)
         # Jensen: both scores are convex in the forecast.
         alone = [score(y, means[[m]], variances[[m]]) for m in range(n_members)]
-        assert found <= np.mean(alone) + ZERO
+        assert mean <= np.mean(alone) + ZERO
 
 
 def test_pinball_is_scikit_learns(gaussians):
@@ -217,12 +217,12 @@ def test_binomial_band_is_scipys(n, data):
 
 def test_coverage_counts_rows_within_the_interval(gaussians):
     levels = [0.0, 0.5, 0.8, 0.9, 0.95, 1.0]
-    found = metrics.coverage(*gaussians, levels=levels)
+    coverage = metrics.coverage(*gaussians, levels=levels)
     half_widths = norm.ppf(0.5 + np.array(levels) / 2)
-    np.testing.assert_array_equal(found.observed, naive.coverage(*gaussians, half_widths))
-    assert (found.low <= found.observed).all()
-    assert (found.observed <= found.high).all()
-    assert found.n_rows == 50
+    np.testing.assert_array_equal(coverage.observed, naive.coverage(*gaussians, half_widths))
+    assert (coverage.low <= coverage.observed).all()
+    assert (coverage.observed <= coverage.high).all()
+    assert coverage.n_rows == 50
 
 
 def test_coverage_of_given_intervals_is_that_of_the_normals_they_come_from(gaussians):
@@ -230,8 +230,8 @@ def test_coverage_of_given_intervals_is_that_of_the_normals_they_come_from(gauss
     half = norm.ppf(0.9) * scale
     given_intervals = metrics.interval_coverage(y, loc - half, loc + half, 0.8)
     from_normals = metrics.coverage(y, loc, scale, levels=[0.8])
-    for found, wanted in zip(given_intervals, from_normals, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for part, wanted in zip(given_intervals, from_normals, strict=True):
+        np.testing.assert_array_equal(part, wanted)
 
 
 def test_band_covers_the_truth_as_often_as_it_says():
@@ -250,17 +250,17 @@ def test_pit_is_the_predicted_probability_of_less(members):
     y, means, variances = members
     expected = [norm.cdf(y[i], means[:, i], np.sqrt(variances[:, i])).mean() for i in range(30)]
     np.testing.assert_allclose(metrics.pit_mixture(y, means, variances), expected, rtol=SAME_SUM)
-    one = metrics.pit_mixture(y, means[:1], variances[:1])
-    np.testing.assert_array_equal(one, metrics.pit_gaussian(y, means[0], np.sqrt(variances[0])))
+    values = metrics.pit_mixture(y, means[:1], variances[:1])
+    np.testing.assert_array_equal(values, metrics.pit_gaussian(y, means[0], np.sqrt(variances[0])))
 
 
 def test_pit_histogram_shares_sum_to_one_and_bands_hold_them():
     pit = np.random.default_rng(2).random(500) ** 2
-    found = metrics.pit_histogram(pit, n_bins=5)
-    assert found.share.sum() == pytest.approx(1.0, abs=ZERO)
-    assert found.share[0] == np.mean(pit < 0.2)
-    assert found.low[0] > 0.2  # sqrt(0.2) = 0.45 of the values fall here: clearly not uniform
-    assert ((found.low <= found.share) & (found.share <= found.high)).all()
+    histogram = metrics.pit_histogram(pit, n_bins=5)
+    assert histogram.share.sum() == pytest.approx(1.0, abs=ZERO)
+    assert histogram.share[0] == np.mean(pit < 0.2)
+    assert histogram.low[0] > 0.2  # sqrt(0.2) = 0.45 of the values fall here: clearly not uniform
+    assert ((histogram.low <= histogram.share) & (histogram.share <= histogram.high)).all()
 
 
 def test_sharpness_is_uncertainty_toolboxs(uct, gaussians):
@@ -270,18 +270,18 @@ def test_sharpness_is_uncertainty_toolboxs(uct, gaussians):
 
 def test_reliability_bins_rows_by_confidence(class_rows):
     y, p = class_rows
-    found = metrics.reliability(y, p, n_bins=4)
+    bins = metrics.reliability(y, p, n_bins=4)
     sure, right = p.max(axis=1), p.argmax(axis=1) == y
     gaps = 0.0
-    for b, (low, high) in enumerate(zip(found.edges[:-1], found.edges[1:], strict=True)):
+    for b, (low, high) in enumerate(zip(bins.edges[:-1], bins.edges[1:], strict=True)):
         rows = (low <= sure) & ((sure < high) | (high == 1.0))
-        assert found.n_rows[b] == rows.sum()
+        assert bins.n_rows[b] == rows.sum()
         if rows.any():
-            assert found.confidence[b] == pytest.approx(sure[rows].mean(), rel=SAME_SUM)
-            assert found.accuracy[b] == right[rows].mean()
+            assert bins.confidence[b] == pytest.approx(sure[rows].mean(), rel=SAME_SUM)
+            assert bins.accuracy[b] == right[rows].mean()
             gaps += rows.sum() * abs(sure[rows].mean() - right[rows].mean())
         else:
-            assert np.isnan([found.confidence[b], found.accuracy[b], found.low[b]]).all()
+            assert np.isnan([bins.confidence[b], bins.accuracy[b], bins.low[b]]).all()
     expected = gaps / len(y)
     assert metrics.calibration_error(y, p, n_bins=4) == pytest.approx(expected, rel=SAME_SUM)
 

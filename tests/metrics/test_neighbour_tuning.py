@@ -119,11 +119,11 @@ def test_calibration_is_the_best_of_the_grid(scoring, rng):
     scale = rng.uniform(0.5, 3.0, size=80)
     y = 2.2 * scale * rng.normal(size=80)
     score = nll_gaussian if scoring == "nll" else crps_gaussian
-    found = calibrate_scale(y, np.zeros(80), scale, scoring)
+    best = calibrate_scale(y, np.zeros(80), scale, scoring)
     grid = [score(y, 0.0, scale + delta) for delta in DELTAS]
     grid += [score(y, 0.0, gamma * scale) for gamma in GAMMAS]
-    assert found.score == min(grid) == score(y, 0.0, found.apply(scale))
-    assert found.score < score(y, 0.0, scale)
+    assert best.score == min(grid) == score(y, 0.0, best.apply(scale))
+    assert best.score < score(y, 0.0, scale)
 
 
 def test_the_grid_is_the_papers():
@@ -133,8 +133,8 @@ def test_the_grid_is_the_papers():
 
 
 def test_what_needs_no_calibration_gets_none():
-    found = calibrate_scale([-1.0, 1.0], [0.0, 0.0], [1.0, 1.0])
-    assert (found.gamma, found.delta) == (1.0, 0.0)
+    best = calibrate_scale([-1.0, 1.0], [0.0, 0.0], [1.0, 1.0])
+    assert (best.gamma, best.delta) == (1.0, 0.0)
 
 
 @given(st.floats(0.1, 10.0), st.floats(-5.0, 5.0))

@@ -23,10 +23,10 @@ def test_prr_is_that_of_its_authors_where_nothing_ties(n, seed):
     rng = np.random.default_rng(seed)
     y, prediction = rng.normal(size=(2, n))
     uncertainty = rng.permutation(n).astype(float)
-    found = metrics.prr((prediction - y) ** 2, uncertainty)
+    ratio = metrics.prr((prediction - y) ** 2, uncertainty)
     # A ratio of two areas of order one, each a sum of n terms.
     expected = naive.prr_by_replacing(y, prediction, uncertainty)
-    assert found == pytest.approx(expected, rel=CANCELLED, abs=1e-7)
+    assert ratio == pytest.approx(expected, rel=CANCELLED, abs=1e-7)
 
 
 def test_prr_of_classes_is_that_of_its_authors_to_one_row():
@@ -112,12 +112,12 @@ def test_auroc_is_scikit_learns_and_the_share_of_won_pairs(n, seed):
     rng = np.random.default_rng(seed)
     positive, scores = rng.random(n) < 0.4, rng.integers(0, 6, size=n).astype(float)
     assume(0 < positive.sum() < n)
-    found = metrics.auroc(positive, scores)
-    assert found == pytest.approx(sklearn_metrics.roc_auc_score(positive, scores), abs=ZERO)
-    assert found == pytest.approx(naive.auroc(positive, scores), abs=ZERO)
+    area = metrics.auroc(positive, scores)
+    assert area == pytest.approx(sklearn_metrics.roc_auc_score(positive, scores), abs=ZERO)
+    assert area == pytest.approx(naive.auroc(positive, scores), abs=ZERO)
     order = rng.permutation(n)
-    assert metrics.auroc(positive[order], scores[order]) == found
-    assert metrics.auroc(~positive, scores) == pytest.approx(1 - found, abs=ZERO)
+    assert metrics.auroc(positive[order], scores[order]) == area
+    assert metrics.auroc(~positive, scores) == pytest.approx(1 - area, abs=ZERO)
 
 
 def test_auroc_needs_both_kinds():
@@ -129,10 +129,10 @@ def test_auroc_needs_both_kinds():
 def test_f1_auc_is_that_of_counting(wrong, seed):
     assume(not all(wrong))
     uncertainty = np.random.default_rng(seed).permutation(len(wrong)).astype(float)
-    found = metrics.f1_auc(np.array(wrong, float), uncertainty)
-    assert found == pytest.approx(naive.f1_auc(wrong, uncertainty), rel=SAME_SUM)
+    area = metrics.f1_auc(np.array(wrong, float), uncertainty)
+    assert area == pytest.approx(naive.f1_auc(wrong, uncertainty), rel=SAME_SUM)
     best = metrics.f1_auc(np.array(wrong, float), np.array(wrong, float))
-    assert 0.0 <= found < 1.0
+    assert 0.0 <= area < 1.0
     assert best >= metrics.f1_auc(np.array(wrong, float), -np.array(wrong, float)) - SAME_SUM
 
 

@@ -38,12 +38,12 @@ def by_hand(name, d, y, level=0.9):
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_cross_validation_scores_what_one_would_by_hand(name):
-    found = cross_val_score(MODEL, X, Y, cv=CV, scoring=scorer(name))
+    scores = cross_val_score(MODEL, X, Y, cv=CV, scoring=scorer(name))
     expected = [
         by_hand(name, clone(MODEL).fit(X[a], Y[a]).predict_distribution(X[b]), Y[b]).mean()
         for a, b in CV.split(X)
     ]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(scores, expected)
 
 
 def test_a_grid_search_chooses_by_it():
@@ -62,14 +62,14 @@ def test_weights_reach_it_where_metadata_is_routed(name):
     with sklearn.config_context(enable_metadata_routing=True):
         weighted = scorer(name).set_score_request(sample_weight=True)
         model = clone(MODEL).set_fit_request(sample_weight=False)  # the scores alone are weighted
-        found = cross_validate(
+        results = cross_validate(
             model, X, Y, cv=CV, scoring=weighted, params={"sample_weight": WEIGHT},
             return_estimator=True,
         )  # fmt: skip
         search = GridSearchCV(model, GRID, cv=CV, scoring=weighted, refit=False)
         search.fit(X, Y, sample_weight=WEIGHT)
     for score, (_, b), fitted in zip(
-        found["test_score"], CV.split(X), found["estimator"], strict=True
+        results["test_score"], CV.split(X), results["estimator"], strict=True
     ):
         values = by_hand(name, fitted.predict_distribution(X[b]), Y[b])
         assert score == pytest.approx(np.average(values, weights=WEIGHT[b]))

@@ -9,7 +9,7 @@ from tolerances import CANCELLED, SAME_SUM
 from gbuq_core.unfamiliarity.ranks import (
     make_reference,
     part_ranks,
-    rank_reference,
+    rank_among,
     rank_rows,
 )
 from tests import naive_unfamiliarity as naive
@@ -17,16 +17,21 @@ from tests import naive_unfamiliarity as naive
 VALUES = st.integers(-3, 6).map(float)  # few of them: many are equal
 
 
+def rank_reference(values):
+    held = make_reference(values)
+    return rank_among(held, part_ranks(held.sorted, values))
+
+
 @given(
     arrays(float, st.tuples(st.just(3), st.integers(1, 12)), elements=VALUES),
     arrays(float, (3, 7), elements=VALUES),
 )
 def test_ranks_are_those_of_the_twin(reference, values):
-    made = make_reference(reference)
-    ranks = part_ranks(made.sorted, values)
+    held = make_reference(reference)
+    ranks = part_ranks(held.sorted, values)
     np.testing.assert_allclose(ranks, naive.part_ranks(reference, values), rtol=SAME_SUM)
-    found = rank_rows(made, ranks)
-    np.testing.assert_allclose(found, naive.new_scores(reference, values), rtol=SAME_SUM)
+    scores = rank_rows(held, ranks)
+    np.testing.assert_allclose(scores, naive.new_scores(reference, values), rtol=SAME_SUM)
     own = rank_reference(reference)
     np.testing.assert_allclose(own, naive.reference_scores(reference), rtol=SAME_SUM)
 
@@ -46,9 +51,6 @@ def test_distinct_rows_are_spread_evenly(rng):
 
 
 def test_beyond_all_is_one(rng):
-    reference = rng.normal(size=(3, 50))
-    made = make_reference(reference)
-    beyond = np.array([[99.0], [-99.0], [-99.0]])
-    assert rank_rows(made, part_ranks(made.sorted, beyond)).tolist() == [1.0]
-    below = np.full((3, 1), -99.0)
-    assert rank_rows(made, part_ranks(made.sorted, below)).tolist() == [0.0]
+    held = make_reference(rng.normal(size=(3, 50)))
+    rows = np.array([[99.0, -99.0], [-99.0, -99.0], [-99.0, -99.0]])  # one beyond, one below
+    assert rank_rows(held, part_ranks(held.sorted, rows)).tolist() == [1.0, 0.0]

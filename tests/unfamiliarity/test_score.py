@@ -120,22 +120,22 @@ def test_units_do_not_matter(table):
     X, y = table
     parts = ("range", "novelty", "distance", "affinity")
     scaled = X.assign(a=X["a"] * 1024.0, b=X["b"] / 64.0 + 3.0)
-    one, other = (
+    first, other = (
         UnfamiliarityScore(parts, random_state=0).fit(rows[:300], y[:300]) for rows in (X, scaled)
     )
     # Shifts and float32 round; a rounded distance may pass a neighbour in the order.
-    np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=2.0 / 60, rtol=0)
-    new = [score.unfamiliarity(rows[450:]) for score, rows in ((one, X), (other, scaled))]
+    np.testing.assert_allclose(first.held_out_.score, other.held_out_.score, atol=2.0 / 60, rtol=0)
+    new = [score.unfamiliarity(rows[450:]) for score, rows in ((first, X), (other, scaled))]
     np.testing.assert_allclose(*new, atol=2.0 / 60, rtol=0)
 
 
 def test_the_unit_of_the_target_does_not_matter(table):
     X, y = table
     parts = ("affinity", "knowledge")  # the others see no target
-    one, other = (
+    first, other = (
         UnfamiliarityScore(parts, random_state=0).fit(X[:200], t[:200]) for t in (y, 4.0 * y)
     )
-    np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=1.0 / 20, rtol=0)
+    np.testing.assert_allclose(first.held_out_.score, other.held_out_.score, atol=1.0 / 20, rtol=0)
 
 
 def test_a_seed_moves_little(learnt, table):
@@ -176,13 +176,13 @@ def test_two_samples_of_a_larger_table(monkeypatch):
     monkeypatch.setattr(scoring, "MOST_SAMPLED", 150)
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(500, 3)), rng.normal(size=500)
-    (one, two), parts = scoring.make_splits(y), ("range", "distance")
-    assert len(one.learnt) == len(one.reference) == 150
-    np.testing.assert_array_equal(one.learnt, two.reference)
-    rows = np.concatenate([one.learnt, two.learnt, one.others, two.others])
+    (mine, two), parts = scoring.make_splits(y), ("range", "distance")
+    assert len(mine.learnt) == len(mine.reference) == 150
+    np.testing.assert_array_equal(mine.learnt, two.reference)
+    rows = np.concatenate([mine.learnt, two.learnt, mine.others, two.others])
     assert np.array_equal(np.sort(rows), np.arange(500))
     # Every third or so of the sorted targets: the same quarters in both samples.
-    for split in (one, two):
+    for split in (mine, two):
         np.testing.assert_allclose(
             np.quantile(y[split.learnt], [0.25, 0.5, 0.75]),
             np.quantile(y, [0.25, 0.5, 0.75]), atol=0.05,
@@ -252,10 +252,10 @@ def test_odd_tables(rows, kind):
         judged = score.judge(
             pd.DataFrame({"a": [5.0, np.nan], "b": [1e308, -3.0], "c": ["p", "r"]})
         )
-        for found in (judged, score.held_out_):
-            assert np.isfinite(found.score).all()
-            assert np.isfinite(found.times_beyond).all()
-            assert ((found.score >= 0.0) & (found.score <= 1.0)).all()
+        for each in (judged, score.held_out_):
+            assert np.isfinite(each.score).all()
+            assert np.isfinite(each.times_beyond).all()
+            assert ((each.score >= 0.0) & (each.score <= 1.0)).all()
         assert len(score.explain_held_out(np.arange(len(X)))) == len(X)
 
 
@@ -305,6 +305,6 @@ def test_groups_that_leave_too_little_play_no_part():
     y = np.arange(60.0)
     for groups in (np.zeros(60), np.arange(60) > 2, np.where(y > 30, 1, 0)):
         constant = np.where(y > 30, 1.0, 0.0)
-        found = scoring.make_splits(constant, groups)
+        splits = scoring.make_splits(constant, groups)
         plain = scoring.make_splits(constant)
-        assert all((a.learnt == b.learnt).all() for a, b in zip(found, plain, strict=True))
+        assert all((a.learnt == b.learnt).all() for a, b in zip(splits, plain, strict=True))

@@ -121,7 +121,7 @@ def encode_sheet(
     header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)
     blobs = b"".join(body.parts)
     # The digest tells the browser whether a rerun brought anything new to draw.
-    drawn = {**header, "knobs": [one for one in header.get("knobs", ()) if one["key"] != MAP]}
+    drawn = {**header, "knobs": [knob for knob in header.get("knobs", ()) if knob["key"] != MAP]}
     digest = blake2b(json.dumps(drawn).encode() + blobs, digest_size=8).hexdigest()
     packed = json.dumps({**header, "digest": digest}, allow_nan=False).encode()
     packed += b" " * (-len(packed) % 4)
@@ -321,7 +321,7 @@ def _natural_aspect(sheet: PanelSheet, nx: int, ny: int) -> float:
 
 
 def _subtitle(remark: str | Sequence[str]) -> str | list[str]:
-    return _text(remark) if isinstance(remark, str) else [_text(one) for one in remark]
+    return _text(remark) if isinstance(remark, str) else [_text(line) for line in remark]
 
 
 def _text(value: object, longest: int = MAX_TEXT) -> str:

@@ -103,15 +103,15 @@ def live_header(live: Live) -> dict[str, Any]:
         "members": members_digest(live),
         "ensembles": [
             {
-                "plan": check_choice("plan", one.plan, PLANS),
-                "cycle": int(one.cycle),
-                "stages": np.asarray(one.stages).tolist(),
-                "models": int(np.shape(one.members)[1]),
-                "outputs": int(np.shape(one.members)[3]),
-                "frameTrees": np.asarray(one.frame_trees).tolist(),
-                "panels": list(one.panels),
+                "plan": check_choice("plan", method.plan, PLANS),
+                "cycle": int(method.cycle),
+                "stages": np.asarray(method.stages).tolist(),
+                "models": int(np.shape(method.members)[1]),
+                "outputs": int(np.shape(method.members)[3]),
+                "frameTrees": np.asarray(method.frame_trees).tolist(),
+                "panels": list(method.panels),
             }
-            for one in live.ensembles
+            for method in live.ensembles
         ],
         "noiseTop": live.noise_top,
         "noisePanels": list(live.noise_panels),
@@ -125,15 +125,16 @@ def live_header(live: Live) -> dict[str, Any]:
 
 def members_digest(live: Live) -> str:
     """Return the name under which the browser keeps the members of these methods."""
-    found = blake2b(live.family.encode(), digest_size=8)
-    for one in live.ensembles:
-        members = np.asarray(one.members)
-        found.update(repr((one.plan, np.asarray(one.stages).tolist(), members.shape)).encode())
+    digest = blake2b(live.family.encode(), digest_size=8)
+    for method in live.ensembles:
+        members = np.asarray(method.members)
+        stages = np.asarray(method.stages).tolist()
+        digest.update(repr((method.plan, stages, members.shape)).encode())
         # Megabytes in every run: a checksum of all, and a digest of a few thousand numbers.
         flat = np.ascontiguousarray(members).reshape(-1)
-        found.update(zlib.crc32(flat.view(np.uint8).data).to_bytes(4, "little"))
-        found.update(np.ascontiguousarray(flat[:: max(1, flat.size // 4096)]).tobytes())
-    return found.hexdigest()
+        digest.update(zlib.crc32(flat.view(np.uint8).data).to_bytes(4, "little"))
+        digest.update(np.ascontiguousarray(flat[:: max(1, flat.size // 4096)]).tobytes())
+    return digest.hexdigest()
 
 
 def encode_members(live: Live, for_page: bool = False) -> bytes:
@@ -145,8 +146,8 @@ def encode_members(live: Live, for_page: bool = False) -> bytes:
     deflated, they are a third as large.
     """
     parts, blobs, size = [], [], 0
-    for one in live.ensembles:
-        members = np.moveaxis(np.asarray(one.members), -1, -2)
+    for method in live.ensembles:
+        members = np.moveaxis(np.asarray(method.members), -1, -2)
         of_classes = live.family == "classes"
         unit, kind = (_PAGE_UNIT if for_page else 1), ("u2" if of_classes else "f4")
         codes = _as_steps(members, _TOP // unit) if of_classes else members.astype("<f4")
@@ -183,11 +184,11 @@ def _as_steps(members: npt.NDArray[Any], top: int) -> npt.NDArray[np.uint16]:
 
 def check_live(live: Live, n_panels: int, n_frames: int) -> None:
     """Refuse members that do not belong to the panels and frames of a sheet."""
-    for one in live.ensembles:
-        shape = np.shape(one.members)
-        if len(shape) != 4 or shape[0] != np.size(one.stages):
+    for method in live.ensembles:
+        shape = np.shape(method.members)
+        if len(shape) != 4 or shape[0] != np.size(method.stages):
             raise InvalidData("Members are numbered by stage, model, cell and output.")
-        if np.size(one.frame_trees) != n_frames:
-            raise InvalidData(f"Members know {np.size(one.frame_trees)} of {n_frames} frames.")
-        for panel in one.panels:
+        if np.size(method.frame_trees) != n_frames:
+            raise InvalidData(f"Members know {np.size(method.frame_trees)} of {n_frames} frames.")
+        for panel in method.panels:
             check_number("panels", panel, 0, n_panels - 1, integer=True)

@@ -44,7 +44,8 @@ def thin_sheet(sheet: PanelSheet, most_frames: int = 3) -> PanelSheet:
     """
     knobs = [_fewer_choices(knob) for knob in sheet.knobs]
     live = None if sheet.live is None else _needed(sheet.live, knobs)
-    if live is not None and sum(np.size(one.members) for one in live.ensembles) > _MOST_MEMBERS:
+    sizes = [np.size(method.members) for method in live.ensembles] if live is not None else []
+    if live is not None and sum(sizes) > _MOST_MEMBERS:
         knobs = [_hidden(knob) for knob in knobs]
         live = _needed(live, knobs)
     thin = replace(sheet, knobs=knobs, live=live)
@@ -91,20 +92,20 @@ def _needed(live: Live, knobs: Collection[LiveKnob]) -> Live:
     }
     counts = [n for knob in knobs if knob.key == "shown" for n in knob.choices if n != "all"]
     most = max(map(int, counts), default=0)
-    return live._replace(ensembles=[_of_one(one, seen, steps, most) for one in live.ensembles])
+    return live._replace(ensembles=[_thin(each, seen, steps, most) for each in live.ensembles])
 
 
-def _of_one(one: Ensemble, seen: set[str], steps: set[int], most: int) -> Ensemble:
+def _thin(method: Ensemble, seen: set[str], steps: set[int], most: int) -> Ensemble:
     """With the stages and models that the knobs choose from; ``most`` is how many they show."""
-    stages, members = np.asarray(one.stages), np.asarray(one.members)
-    if not seen.intersection(_MEMBER_KNOBS[one.plan]):
-        return one._replace(stages=stages[:0], members=members[:0])
-    if one.plan == "models":  # all of them are what the frames show
-        return one._replace(members=members[:, :most])
-    if one.plan == "truncation":
+    stages, members = np.asarray(method.stages), np.asarray(method.members)
+    if not seen.intersection(_MEMBER_KNOBS[method.plan]):
+        return method._replace(stages=stages[:0], members=members[:0])
+    if method.plan == "models":  # all of them are what the frames show
+        return method._replace(members=members[:, :most])
+    if method.plan == "truncation":
         kept = np.any([stages % step == 0 for step in sorted(steps)], axis=0)
-        return one._replace(stages=stages[kept], members=members[kept])
-    return one
+        return method._replace(stages=stages[kept], members=members[kept])
+    return method
 
 
 def _fewer_frames(sheet: PanelSheet, most: int) -> PanelSheet:
@@ -115,7 +116,8 @@ def _fewer_frames(sheet: PanelSheet, most: int) -> PanelSheet:
     live = sheet.live
     if live is not None:
         ensembles = [
-            one._replace(frame_trees=np.asarray(one.frame_trees)[kept]) for one in live.ensembles
+            method._replace(frame_trees=np.asarray(method.frame_trees)[kept])
+            for method in live.ensembles
         ]
         live = live._replace(ensembles=ensembles)
     return replace(

@@ -46,22 +46,22 @@ def label_places(
     (left, right), (low, high) = ranges
     size = np.array([right - left, high - low])
     top = float(high - _TOP * size[1])
-    found = {name: [[at, top]] for name, at in rows.items()}
+    places = {name: [[at, top]] for name, at in rows.items()}
     inside = [(max(a, left), min(b, right)) for a, b in gaps]
-    found["no rows"] = [[(a + b) / 2, top] for a, b in inside if b - a > _ASIDE * size[0]]
+    places["no rows"] = [[(a + b) / 2, top] for a, b in inside if b - a > _ASIDE * size[0]]
     for name, curves in {**within, **lines}.items():
         others = [curve for key, more in lines.items() if key != name for curve in more]
         spots = np.stack([np.tile(x, len(curves)), np.concatenate(curves)], axis=1)
         gap = np.min(
-            [np.abs(spots[:, 1] - np.tile(one, len(curves))) for one in others],
+            [np.abs(spots[:, 1] - np.tile(other, len(curves))) for other in others],
             axis=0,
             initial=size[1],
         )
         free = np.all(
             np.abs(spots - [(left + right) / 2, (low + high) / 2]) < (0.5 - _ASIDE) * size, axis=1
         )
-        for place in (place for given in found.values() for place in given):
+        for place in (place for given in places.values() for place in given):
             free &= np.any(np.abs(spots - place) > _APART * size, axis=1)
         if free.any():
-            found[name] = [spots[np.argmax(np.where(free, gap, -1.0))].tolist()]
-    return found
+            places[name] = [spots[np.argmax(np.where(free, gap, -1.0))].tolist()]
+    return places

@@ -18,11 +18,11 @@ def rounded(values: Any) -> list[float]:
     digits = 4 - np.floor(np.log10(np.where(usual, size, 1.0)))
     up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
     shown = np.where(usual, exact, 0.0)
-    found: list[float] = (np.rint(shown * up / down) * down / up).tolist()
+    numbers: list[float] = (np.rint(shown * up / down) * down / up).tolist()
     if not usual.all():
         for i in np.flatnonzero(~usual):
-            found[i] = float(f"{exact[i]:.5g}")
-    return found
+            numbers[i] = float(f"{exact[i]:.5g}")
+    return numbers
 
 
 def axis(ends: Sequence[float], label: str, ticks: Mapping[float, str] | None = None) -> Part:
@@ -54,11 +54,11 @@ def reading(x: Any, label: str, values: Iterable[tuple[Any, ...]], **more: Any) 
 
 def _known(values: Any) -> list[float | None]:
     """Rounded values with None where there is none."""
-    found: list[float | None] = [*rounded(values)]
+    numbers: list[float | None] = [*rounded(values)]
     missing = np.isnan(np.asarray(values, dtype=np.float64))
     for place in np.flatnonzero(missing):
-        found[place] = None
-    return found
+        numbers[place] = None
+    return numbers
 
 
 def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:

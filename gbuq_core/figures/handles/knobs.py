@@ -70,7 +70,7 @@ def live_knob(
         kind,
         bool(value) if kind == "switch" else choices.index(value),
         choices,
-        () if kind == "switch" else tuple(texts) or tuple(choice_text(one) for one in choices),
+        () if kind == "switch" else tuple(texts) or tuple(map(choice_text, choices)),
         knob.help,
         needs,
     )
@@ -102,7 +102,7 @@ def read_live_knobs(message: Any, knobs: Sequence[LiveKnob]) -> dict[str, Any] |
     """
     if not isinstance(message, dict):
         return None
-    found: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
     for knob in knobs:
         place: Any = message.get(knob.key)
         if knob.kind == "switch":
@@ -110,8 +110,8 @@ def read_live_knobs(message: Any, knobs: Sequence[LiveKnob]) -> dict[str, Any] |
                 return None
         elif not _is_number(place) or place not in range(len(knob.choices)):
             return None
-        found[knob.key] = knob.choices[int(place)]
-    return found
+        choices[knob.key] = knob.choices[int(place)]
+    return choices
 
 
 def _is_number(value: Any) -> bool:

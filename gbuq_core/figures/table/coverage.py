@@ -24,82 +24,79 @@ class _Promise(NamedTuple):
 
 
 def coverage_figure(
-    found: Coverage, style: MethodStyle, height: int = 300, conformal: Coverage | None = None
+    coverage: Coverage, style: MethodStyle, height: int = 300, conformal: Coverage | None = None
 ) -> Curves:
     """Measured against nominal coverage with its binomial band; the diagonal is right.
 
     ``conformal`` is the coverage of conformal intervals of the same levels, drawn beside it.
     """
-    order = np.argsort(found.levels)
-    shares = (found.levels, found.observed, found.low, found.high)
+    order = np.argsort(coverage.levels)
+    shares = (coverage.levels, coverage.observed, coverage.low, coverage.high)
     return _against_diagonal(
         _Promise(*(share[order] for share in shares)),
         style,
         ("nominal coverage (%)", "measured coverage (%)"),
-        describe_coverage(found)
+        describe_coverage(coverage)
         + ("" if conformal is None else f" Conformal: {describe_coverage(conformal)}"),
         height,
         None if conformal is None else conformal.observed[np.argsort(conformal.levels)],
     )
 
 
-def reliability_figure(found: Reliability, style: MethodStyle, height: int = 300) -> Curves:
+def reliability_figure(reliability: Reliability, style: MethodStyle, height: int = 300) -> Curves:
     """Share of right classes against the probability given to them, in bins with rows."""
-    filled = found.n_rows > 0
-    shares = (found.confidence, found.accuracy, found.low, found.high)
+    filled = reliability.n_rows > 0
+    shares = (reliability.confidence, reliability.accuracy, reliability.low, reliability.high)
     return _against_diagonal(
         _Promise(*(share[filled] for share in shares)),
         style,
         ("probability of the predicted class (%)", "share that is right (%)"),
-        describe_reliability(found),
+        describe_reliability(reliability),
         height,
     )
 
 
-def describe_coverage(found: Coverage) -> str:
+def describe_coverage(coverage: Coverage) -> str:
     """One sentence a level would be long: the level nearest 90 %, and whether all bands hold.
 
     >>> level = np.array([0.9])
     >>> describe_coverage(Coverage(level, level - 0.1, level - 0.15, level - 0.02, 100))
     'Intervals meant to hold 90 % of the rows hold 80 %. 1 of 1 levels is outside its band.'
     """
-    at = int(np.argmin(np.abs(found.levels - 0.9)))
-    outside = int(np.sum((found.levels < found.low) | (found.levels > found.high)))
-    verdict = (
-        "At every level, chance can explain the difference."
-        if not outside
-        else f"{outside} of {len(found.levels)} levels {'is' if outside == 1 else 'are'} outside "
-        f"{'its' if outside == 1 else 'their'} band."
-    )
+    at = int(np.argmin(np.abs(coverage.levels - 0.9)))
+    outside = int(np.sum((coverage.levels < coverage.low) | (coverage.levels > coverage.high)))
+    verdict = "At every level, chance can explain the difference."
+    if outside:
+        verb, whose = ("is", "its") if outside == 1 else ("are", "their")
+        verdict = f"{outside} of {len(coverage.levels)} levels {verb} outside {whose} band."
     return (
-        f"Intervals meant to hold {100 * found.levels[at]:.0f} % of the rows hold "
-        f"{100 * found.observed[at]:.0f} %. {verdict}"
+        f"Intervals meant to hold {100 * coverage.levels[at]:.0f} % of the rows hold "
+        f"{100 * coverage.observed[at]:.0f} %. {verdict}"
     )
 
 
-def describe_reliability(found: Reliability) -> str:
+def describe_reliability(reliability: Reliability) -> str:
     """Where probabilities promise too much or too little, in words."""
-    filled = found.n_rows > 0
-    gap = found.accuracy[filled] - found.confidence[filled]
-    worst = int(np.argmax(np.abs(gap)))
-    side = "more often" if gap[worst] > 0 else "less often"
+    gaps = np.abs(reliability.accuracy - reliability.confidence)
+    worst = int(np.nanargmax(gaps))  # empty bins have none
+    promised, right = reliability.confidence[worst], reliability.accuracy[worst]
+    side = "more often" if right > promised else "less often"
     return (
         f"The largest gap: where the predicted class has a probability of "
-        f"{100 * found.confidence[filled][worst]:.0f} % on average, it is right in "
-        f"{100 * found.accuracy[filled][worst]:.0f} % of {found.n_rows[filled][worst]:,} rows, "
-        f"{side} than predicted."
+        f"{100 * promised:.0f} % on average, it is right in {100 * right:.0f} % of "
+        f"{reliability.n_rows[worst]:,} rows, {side} than predicted."
     )
 
 
 def _against_diagonal(
-    found: _Promise,
+    promise: _Promise,
     style: MethodStyle,
     labels: tuple[str, str],
     alt: str,
     height: int,
     conformal: np.ndarray | None = None,
 ) -> Curves:
-    percent = _Promise(*(100.0 * share for share in found))
+    percent = _Promise(*(100.0 * share for share in promise))
     x = percent.promised
     diagonal = line([0.0, 100.0], [0.0, 100.0], "text", 1.2, "2 3")
     chance = band(x, percent.low, percent.high, style.colour, 0.2)

@@ -90,7 +90,7 @@ def editor_spec(editor: Editor) -> dict[str, Any]:
     spec: dict[str, Any] = {
         "seq": editor.seq,
         "handles": [handle.spec for handle in editor.handles],
-        "said": [told._asdict() for told in editor.told],
+        "said": [number._asdict() for number in editor.told],
         "words": editor.words,
         "map": _map(editor),
         "now": {"x": None, "y": None, "map": rounded(np.nan_to_num(editor.moved))},
@@ -119,11 +119,11 @@ def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
     """What is said of the row over one column, without the marks of where it stands."""
     colours = [curve.colour] if curve.low is not None else list(OKABE_ITO[1:])
     lines = [
-        line(curve.x, one.values, colours[k % len(colours)]) for k, one in enumerate(curve.lines)
+        line(curve.x, each.values, colours[k % len(colours)]) for k, each in enumerate(curve.lines)
     ]
-    legend = [entry(one.name, part) for one, part in zip(curve.lines, lines, strict=True)]
+    legend = [entry(each.name, part) for each, part in zip(curve.lines, lines, strict=True)]
     layers: list[Part] = list(lines)
-    values = [one.values for one in curve.lines]
+    values = [each.values for each in curve.lines]
     if curve.low is not None and curve.high is not None:
         area = band(curve.x, curve.low, curve.high, curve.colour, 0.22)
         layers, legend = [area, *lines], [*legend, entry("interval", area)]
@@ -136,7 +136,7 @@ def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
         {"share": share, "range": [low - room, high + room], "label": one_line(curve.label, 30),
          "layers": layers}
     ]  # fmt: skip
-    readings = [{"name": one.name, "at": rounded(one.values)} for one in curve.lines]
+    readings = [{"name": each.name, "at": rounded(each.values)} for each in curve.lines]
     if curve.unfamiliarity is not None:
         part = line(curve.x, curve.unfamiliarity, _UNFAMILIAR)
         panels.append(

@@ -63,7 +63,7 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
         layers.append(other)
         legend.append(entry(one_line(name, 20), other))
         values.append(row.others[k])
-    lines = [line(x, one, row.colour, 2.0 if len(row.loc) == 1 else 1.2) for one in row.loc]
+    lines = [line(x, loc, row.colour, 2.0 if len(row.loc) == 1 else 1.2) for loc in row.loc]
     layers += lines
     name = "mean" if not row.names else one_line(row.names[0], 20)
     legend.append(entry(name if len(lines) == 1 else f"{name} of {len(lines)} models", lines[0]))

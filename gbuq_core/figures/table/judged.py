@@ -29,10 +29,10 @@ _TAILS, _HALF = 0.2, 0.5
 _PER_ROWS = 100
 
 
-def pit_figure(found: PitHistogram, style: MethodStyle, alt: str, height: int = 240) -> Curves:
+def pit_figure(histogram: PitHistogram, style: MethodStyle, alt: str, height: int = 240) -> Curves:
     """Bars of the PIT values with their bands; flat where the predicted distributions are right."""
-    edges, middle = 100.0 * found.edges, 50.0 * (found.edges[1:] + found.edges[:-1])
-    share, low, high = (100.0 * part for part in (found.share, found.low, found.high))
+    edges, middle = 100.0 * histogram.edges, 50.0 * (histogram.edges[1:] + histogram.edges[:-1])
+    share, low, high = (100.0 * part for part in (histogram.share, histogram.low, histogram.high))
     flat = np.full(2, 100.0 / len(share))
     bars: Part = band(
         np.repeat(edges, 2)[1:-1], np.zeros(2 * len(share)), np.repeat(share, 2), style.colour, 0.45
@@ -70,40 +70,39 @@ def describe_pit(pit: np.ndarray) -> str:
         low, high = (float(end) for end in binomial_band(count, n, 0.975))
         if low <= meant <= high:
             continue
-        told = f"{percent(count / n, 0)} of the true values ({_range(low, high)})"
+        share = f"{percent(count / n, 0)} of the true values ({_range(low, high)})"
         if meant == _TAILS:
             width = "narrow" if low > meant else "wide"
             sentences.append(
-                f"Intervals are too {width}: {told} lie in the outer 20 % of their distribution."
+                f"Intervals are too {width}: {share} lie in the outer 20 % of their distribution."
             )
         else:
             side = "low" if low > meant else "high"
-            sentences.append(f"Predictions are too {side}: {told} lie above the predicted median.")
+            sentences.append(f"Predictions are too {side}: {share} lie above the predicted median.")
     return " ".join(sentences) or (
         "Neither the width nor the median differs from what it should be by more than chance."
     )
 
 
-def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, alt: str) -> Curves:
+def groups_figure(groups: GroupCoverage, style: MethodStyle, label: str, alt: str) -> Curves:
     """A column a group: coverage as a dot, its band as a bar, the promise as a dotted tick.
 
     Groups whose band excludes the promise are vermilion. Group names are the user's words.
     """
-    n = len(found.names)
+    n = len(groups.names)
     places = np.arange(1.0, n + 1.0)
-    observed, low, high, promised = (
-        100.0 * np.asarray(part) for part in (found.observed, found.low, found.high, found.promised)
-    )
+    shares = (groups.observed, groups.low, groups.high, groups.promised)
+    observed, low, high, promised = (100.0 * np.asarray(part) for part in shares)
     layers: list[Part] = []
     for k, at in enumerate(places.tolist()):
-        colour = _OFF if found.is_off[k] else style.colour
+        colour = _OFF if groups.is_off[k] else style.colour
         layers.append(line([at - 0.35, at + 0.35], [promised[k]] * 2, "text", 1.5, "2 3"))
         layers.append(line([at, at], [low[k], high[k]], colour, 3.0))
         layers.append(plain_dots([at], [observed[k]], colour, 1.0, 9))
     parts = (("should be", promised), ("is", observed), ("band from", low), ("to", high))
     letters = max(_FEWEST_LETTERS, _LETTERS // n)
     below = dict(
-        zip(places.tolist(), [one_line(name, letters) for name in found.names], strict=True)
+        zip(places.tolist(), [one_line(name, letters) for name in groups.names], strict=True)
     )
     return draw_curves(
         "groups",
@@ -112,24 +111,24 @@ def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, alt: str
         axis((0.5, n + 0.5), "", below),
         [panel([min(low.min(), promised.min(), 90.0) - 2.0, 102.0], label, layers)],
         [entry("what it should be", layers[0])],
-        reading(places, "", parts, names=list(found.names)),
+        reading(places, "", parts, names=list(groups.names)),
     )
 
 
-def describe_groups(found: GroupCoverage, is_class: bool) -> str:
+def describe_groups(groups: GroupCoverage, is_class: bool) -> str:
     """Groups whose coverage differs from what is promised by more than chance, the worst first.
 
     Plain text that holds the user's words.
     """
-    gap = np.where(found.is_off, np.abs(found.observed - found.promised), 0.0)[1:]
+    gap = np.where(groups.is_off, np.abs(groups.observed - groups.promised), 0.0)[1:]
     worst = [int(k) + 1 for k in np.argsort(-gap, kind="stable")[:_MOST_NAMED] if gap[k] > 0.0]
     if not worst:
         return "No group differs from what it should be by more than chance."
     what = "are predicted right" if is_class else "are inside their interval"
     sentences = [
-        f"{one_line(found.names[k], 40)}: {percent(found.observed[k], 0)} of the rows "
-        f"({_range(found.low[k], found.high[k])}) {what}, "
-        f"{percent(found.promised[k], 0)} should be."
+        f"{one_line(groups.names[k], 40)}: {percent(groups.observed[k], 0)} of the rows "
+        f"({_range(groups.low[k], groups.high[k])}) {what}, "
+        f"{percent(groups.promised[k], 0)} should be."
         for k in worst
     ]
     n_more = int(np.sum(gap > 0.0)) - len(worst)

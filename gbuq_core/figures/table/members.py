@@ -84,8 +84,8 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
     if np.isfinite(members.truth):
         truth = {"color": "#d55e00", "strokeDash": [5, 3], "strokeWidth": 2}
         at = [{"c1": members.truth}]
-        said = [tip("c1", "true value", ".4g")]
-        layers.append(layer("rule", truth, values=at, x=dots_x, tooltip=said))
+        truth_tips = [tip("c1", "true value", ".4g")]
+        layers.append(layer("rule", truth, values=at, x=dots_x, tooltip=truth_tips))
     height = _ROW_HEIGHT * (count + 1) + AXIS_HEIGHT
     return {"height": height, "data": {"values": rows}, "layer": layers}
 
@@ -127,12 +127,12 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
     ]
     y = bars_of(labels, 130)
     x = quantity("c1", "probability", scale={"domain": [0, 1]})
-    said = [tip("c2", "who"), tip("c1", "probability", ".3f")]
+    tips = [tip("c2", "who"), tip("c1", "probability", ".3f")]
     bar = {"color": style.colour, "opacity": 0.3, "height": 16}
     dot = {"filled": True, "size": 40, "color": style.colour, "opacity": 0.75}
     layers = [
         layer("bar", bar, values=bars, x=x, y=y),
-        layer("point", dot, values=dots, x=x, y=y, tooltip=said),
+        layer("point", dot, values=dots, x=x, y=y, tooltip=tips),
     ]
     return {"height": max(90, 34 * len(shown)) + AXIS_HEIGHT, "layer": layers}
 

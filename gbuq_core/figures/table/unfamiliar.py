@@ -35,12 +35,12 @@ def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
     """
     rows: list[Spec] = [
         {
-            "c0": LABELS[one.part],
-            "c1": one.rank,
-            "c2": one_line(one.column, 24),
-            "c3": _HIGH if one.rank > high else _USUAL,
+            "c0": LABELS[part.part],
+            "c1": part.rank,
+            "c2": one_line(part.column, 24),
+            "c3": _HIGH if part.rank > high else _USUAL,
         }
-        for one in parts
+        for part in parts
     ]
     names = [row["c0"] for row in rows]
     y = bars_of(names, 130)
@@ -70,6 +70,6 @@ def describe_parts(parts: Sequence[PartRank]) -> str:
     'range 1.00, mainly by age; affinity (IBUG) 0.25'
     """
     return "; ".join(
-        f"{LABELS[one.part]} {one.rank:.2f}" + (f", mainly by {one.column}" if one.column else "")
-        for one in parts
+        f"{LABELS[name]} {rank:.2f}" + (f", mainly by {column}" if column else "")
+        for name, rank, column in parts
     )
