@@ -8,4 +8,4 @@ from pages._ui.url_state import through_the_app
 
 through_the_app()
 st.title("What do tree ensembles know?")
-draw_cards(Card(one.path, one.title, one.question, one.url_path) for one in EXPERIMENTS)
+draw_cards(Card(entry.path, entry.title, entry.question, entry.url_path) for entry in EXPERIMENTS)

@@ -33,18 +33,18 @@ _SHOWN, _TOLD = "_lesson_shown", "_lesson_told"
 
 def accept_earlier_links() -> None:
     """Let older links open what they meant: ``lesson=gaussians``, or Heart without its name."""
-    said = st.query_params.get_all(LESSON.key)
-    if len(said) == 1 and said[0] in MODULES:
-        st.query_params[LESSON.key] = MODULES[said[0]]
+    names = st.query_params.get_all(LESSON.key)
+    if len(names) == 1 and names[0] in MODULES:
+        st.query_params[LESSON.key] = MODULES[names[0]]
         st.rerun()  # before open_page sees the old name
     parts = (PART.key, TEACHER.key, ANSWERS.key)
-    if not said and any(key in st.query_params for key in parts):
+    if not names and any(key in st.query_params for key in parts):
         st.query_params[LESSON.key] = next(iter(LESSONS))
         st.rerun()
     # A card leads from this page to itself.
-    if said and said[0] in LESSONS and st.session_state.get(LESSON.key, EVERY) == EVERY:
-        st.session_state[LESSON.key] = said[0]
-        st.query_params[LESSON.key] = said[0]  # which tells the browser, too
+    if names and names[0] in LESSONS and st.session_state.get(LESSON.key, EVERY) == EVERY:
+        st.session_state[LESSON.key] = names[0]
+        st.query_params[LESSON.key] = names[0]  # which tells the browser, too
 
 
 def step_of(name: str, asked: int) -> int:

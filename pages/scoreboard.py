@@ -57,16 +57,16 @@ with chooser:
     draw_chooser(board, settings)
 with matrix:
     draw_bar()
-    found = board_picture(table, settings, name_cell, is_dark())
-    draw_picture(opened, found, values.cell)
+    picture = board_picture(table, settings, name_cell, is_dark())
+    draw_picture(opened, picture, values.cell)
 numbers = [
-    find_number(table, one, method, settings.score)
-    for one in left.sets
+    find_number(table, key, method, settings.score)
+    for key in left.sets
     for method in left.methods
-    if name_cell(one, method) is not None
+    if name_cell(key, method) is not None
 ]
 with export:
-    export_scoreboard(table, settings, left, numbers, bars, found)
+    export_scoreboard(table, settings, left, numbers, bars, picture)
 with number:
     every, cell = st.columns([0.56, 0.44], gap="large")
     with every:

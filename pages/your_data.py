@@ -101,9 +101,9 @@ def show_table(choice: str, opened: Opened) -> None:
                 explore(page, values, answer, view)
         if answer.fresh:
             keep_scores(answer.result, view)
-    told = (*opened.table.notices, *schema.notices)
+    sentences = (*opened.table.notices, *schema.notices)
     with reading:
-        show_columns(opened, schema, view.scored.notices if view and answer.fresh else told)
+        show_columns(opened, schema, view.scored.notices if view and answer.fresh else sentences)
     show_words()
 
 

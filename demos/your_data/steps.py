@@ -135,9 +135,9 @@ def two_kinds() -> ComputedStep:
         for name, values in (("noise", data), ("disagreement", knowledge))
     }
     verdicts = [
-        f"{name} has a PRR of {short(found.prr)} % ({short(found.low)} to "
-        f"{short(found.high)} %), which {'excludes' if found.excludes_chance else 'allows'} chance"
-        for name, found in evidence.items()
+        f"{name} has a PRR of {short(band.prr)} % ({short(band.low)} to "
+        f"{short(band.high)} %), which {'excludes' if band.excludes_chance else 'allows'} chance"
+        for name, band in evidence.items()
     ]
     notes = (
         "Each row is judged by models that did not learn from it. Do both point to large errors? "
@@ -170,7 +170,7 @@ def two_kinds() -> ComputedStep:
 
 def strange_rows() -> ComputedStep:
     """Truncations of one model do not know rows unlike the training rows."""
-    found = detect()
+    aurocs = detect()
     x = np.arange(1, len(SEEDS) + 1)
     chance = np.full(len(x), 0.5)
     strips = [
@@ -189,14 +189,14 @@ def strange_rows() -> ComputedStep:
             y_limits=(0.3, 1.03),
         )
         for title, values in (
-            ("One column moved by 10 std", found.moved),
-            ("All columns permuted", found.shuffled),
+            ("One column moved by 10 std", aurocs.moved),
+            ("All columns permuted", aurocs.shuffled),
         )
     ]
-    ends = [f"{short(v.min(), 2)} to {short(v.max(), 2)}" for v in found.moved.T]
-    permuted = [short(value, 2) for value in found.shuffled.mean(axis=0)]
-    best = [int((v.argmax(axis=1) == 2).sum()) for v in (found.moved, found.shuffled)]
-    below = int((found.shuffled[:, 0] <= 0.5).sum())
+    ends = [f"{short(v.min(), 2)} to {short(v.max(), 2)}" for v in aurocs.moved.T]
+    permuted = [short(value, 2) for value in aurocs.shuffled.mean(axis=0)]
+    best = [int((v.argmax(axis=1) == 2).sum()) for v in (aurocs.moved, aurocs.shuffled)]
+    below = int((aurocs.shuffled[:, 0] <= 0.5).sum())
     notes = (
         "Unfamiliarity is used here without its part from models, to keep this step quick. On "
         f"permuted rows the truncations are no better than a coin in {_of_five(below)}. "
@@ -210,7 +210,7 @@ def strange_rows() -> ComputedStep:
         f"{N_NEW} patients' rows are scored as they are, with one column raised by 10 std, and "
         "with all columns permuted. An AUROC of 0.5 is a coin."
     )
-    right = Largest(tuple((found.moved.mean(axis=0) + found.shuffled.mean(axis=0)).tolist()))
+    right = Largest(tuple((aurocs.moved.mean(axis=0) + aurocs.shuffled.mean(axis=0)).tolist()))
     answer = (
         f"One column moved: one model {ends[0]}, five models {ends[1]}, unfamiliarity {ends[2]}. "
         f"Permuted, on average: {permuted[0]}, {permuted[1]}, {permuted[2]}. A tree gives all "
@@ -296,20 +296,20 @@ def honest_intervals() -> ComputedStep:
 
 def _by_noise(conformal: bool) -> tuple[float, float]:
     """Coverage of 90 % intervals in the quarters of smallest and largest std, in %."""
-    found = []
+    shares = []
     for seed in SEEDS:
         scored = score_diabetes(seed)
         inside = tables.held_out_inside(scored, 0.9, conformal)
         order = np.argsort(scored.predictions.uncertainty.total[scored.held], kind="stable")
         n = len(order) // 4
-        found.append((inside[order[:n]].mean(), inside[order[-n:]].mean()))
-    first, last = 100.0 * np.mean(found, axis=0)
+        shares.append((inside[order[:n]].mean(), inside[order[-n:]].mean()))
+    first, last = 100.0 * np.mean(shares, axis=0)
     return float(first), float(last)
 
 
 def one_patient_twice() -> ComputedStep:
     """Rows of one patient on both sides of a random split make the scores too good."""
-    found = split_errors()
+    errors = split_errors()
     x = np.arange(1, len(SEEDS) + 1)
     names = {
         "stated, split at random": ORANGE,
@@ -320,16 +320,16 @@ def one_patient_twice() -> ComputedStep:
         title="RMSE",
         x=x,
         lines=[
-            StripLine(name, found[:, k], colour, dots=True)
+            StripLine(name, errors[:, k], colour, dots=True)
             for k, (name, colour) in enumerate(names.items())
         ],
         x_label="seed",
         y_label="units of the outcome",
-        y_limits=(0.0, 1.1 * float(found.max())),
+        y_limits=(0.0, 1.1 * float(errors.max())),
     )
-    random, grouped, true = found.mean(axis=0)
-    nearer = int((np.abs(found[:, 1] - found[:, 2]) < np.abs(found[:, 0] - found[:, 2])).sum())
-    below = int((found[:, 1] < found[:, 2]).sum())
+    random, grouped, true = errors.mean(axis=0)
+    nearer = int((np.abs(errors[:, 1] - errors[:, 2]) < np.abs(errors[:, 0] - errors[:, 2])).sum())
+    below = int((errors[:, 1] < errors[:, 2]).sum())
     notes = (
         "The column with the patient's name is not used. 400 new patients tell the true error. A "
         f"split by patient is the nearer one in {_of_five(nearer)}, and below the truth in "
@@ -354,10 +354,10 @@ def one_patient_twice() -> ComputedStep:
 
 def more_rows() -> ComputedStep:
     """Verdicts on a noisy and on a smooth table."""
-    found = curves()
+    every = curves()
     strips = []
     for name, (_, _, colour) in TABLES.items():
-        several = found[name]
+        several = every[name]
         lines = [
             StripLine(f"seed {seed + 1}", curve.mean("error"), colour, dash=seed > 0)
             for seed, curve in enumerate(several)
@@ -368,10 +368,10 @@ def more_rows() -> ComputedStep:
                 x_label="rows learnt from", y_label="RMSE", legend=False,
             )
         )  # fmt: skip
-    words = {name: [curve.verdict().word for curve in several] for name, several in found.items()}
+    words = {name: [curve.verdict().word for curve in several] for name, several in every.items()}
     gains = {
         name: 100.0 * -np.expm1(-_mean(curve.verdict().gain for curve in several))
-        for name, several in found.items()
+        for name, several in every.items()
     }
     noisy, few, smooth = TABLES
     notes = (
@@ -384,7 +384,7 @@ def more_rows() -> ComputedStep:
     alt = "Learning curves of three tables. " + " ".join(
         f"{name.capitalize()}: RMSE from {short(several[0].mean('error')[0])} to "
         f"{short(several[0].mean('error')[-1])}."
-        for name, several in found.items()
+        for name, several in every.items()
     )
     text = (
         "Three made-up tables have the same smooth target. A model learns from an eighth, a "

@@ -57,7 +57,7 @@ def detect() -> Detected:
     frame = rows.X.assign(**{TARGET: rows.y})
     numbers = [name for name in frame if name not in ("sex", TARGET)]
     features = [name for name in frame if name != TARGET]
-    found, columns = [], []
+    aurocs, columns = [], []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         order = rng.permutation(len(frame))
@@ -70,7 +70,7 @@ def detect() -> Detected:
         table = as_table(known)
         schema = tables.edit_schema(table, tables.infer_schema(table), kinds={"sex": "category"})
         three = as_table(pd.concat([new, moved, shuffled]), to_score=True)
-        one, five = (
+        single, five = (
             tables.score_table(
                 table, TARGET, schema=schema, new=three, plan=replace(plan, seed=seed)
             )
@@ -80,13 +80,13 @@ def detect() -> Detected:
             parts=("range", "novelty", "distance", "affinity"), random_state=seed
         ).fit(five.training.X, five.training.y)
         scores = (
-            one.predictions.uncertainty.knowledge,
+            single.predictions.uncertainty.knowledge,
             five.predictions.uncertainty.knowledge,
             unfamiliar.unfamiliarity(five.scored.X),
         )
-        found.append([_against_ordinary(score) for score in scores])
+        aurocs.append([_against_ordinary(score) for score in scores])
         columns.append(column)
-    both = np.array(found)
+    both = np.array(aurocs)
     return Detected(both[:, :, 0], both[:, :, 1], tuple(columns))
 
 
@@ -121,7 +121,7 @@ def make_patients(seed: int, n_patients: int) -> pd.DataFrame:
 @lru_cache(maxsize=1)
 def split_errors() -> np.ndarray:
     """RMSE by a random split, by a split by patient, and on new patients, (n_seeds, 3)."""
-    found = []
+    errors = []
     for seed in SEEDS:
         plan = replace(ONE, n_trees=100, seed=seed)
         table = as_table(make_patients(seed, 100))
@@ -136,8 +136,8 @@ def split_errors() -> np.ndarray:
             table, "outcome", schema=schema, new=new, plan=by_group
         ).new_scores
         assert true is not None
-        found.append([*stated, true.rmse])
-    return np.array(found)
+        errors.append([*stated, true.rmse])
+    return np.array(errors)
 
 
 N_CURVES = 3  # seeds of the learning curves, which take longest

@@ -84,8 +84,8 @@ def describe_change(seen: Seen, answer: Answer) -> str:
     cells = zip(change.columns, change.before, change.after, strict=True)
     changes = " and ".join(f"{name} were {new} instead of {old}" for name, old, new in cells)
     before, after = (
-        float(getattr(found, kind)[0])
-        for found in (change.uncertainty_before, change.uncertainty_after)
+        float(getattr(part, kind)[0])
+        for part in (change.uncertainty_before, change.uncertainty_after)
     )
     smallest = f"No smaller change of one or two values reaches {goal}."
     if searched:

@@ -34,7 +34,7 @@ NONE_KEPT = (
 class Compared(NamedTuple):
     """Cohorts side by side, and why others cannot be compared, by name."""
 
-    found: CohortComparison | None
+    comparison: CohortComparison | None
     problems: dict[str, str]
 
 
@@ -49,10 +49,10 @@ def compare_kept(seen: Seen) -> Compared:
 
 
 def _sections(seen: Seen, compared: Compared) -> list[Section]:
-    words, found = [*compared.problems.values()], compared.found
-    if found is None:
+    words, comparison = [*compared.problems.values()], compared.comparison
+    if comparison is None:
         return [Section(text=words)]
-    every = (*found.cohorts, found.everything)
+    every = (*comparison.cohorts, comparison.everything)
     lines = [_line(cohort, seen.values.unit, seen.scored) for cohort in every]
     heads = tuple(dict.fromkeys(head for line in lines for head in line))
     table = [heads, *(tuple(line.get(head, "") for head in heads) for line in lines)]

@@ -23,14 +23,14 @@ _MOST_COLUMNS = 40
 _CELLS_PER_SECOND = 60_000_000  # leaves that are numbered, measured on two cores
 
 
-def describe_deciding(scored: ScoredTable, found: DecidingRows) -> str:
+def describe_deciding(scored: ScoredTable, deciding: DecidingRows) -> str:
     """How near they are and what their targets are; plain text that holds the user's words."""
-    first = found.rows[0]
-    targets: list[Any] = [near.target for near in found.rows]
+    first = deciding.rows[0]
+    targets: list[Any] = [near.target for near in deciding.rows]
     number = scored.training.row_numbers[first.row]
     words = (
         f"The nearest training row, {number:,}, shares a leaf in {first.affinity:,} of "
-        f"{found.n_trees:,} trees."
+        f"{deciding.n_trees:,} trees."
     )
     if scored.training.target.classes:
         usual = max(set(targets), key=targets.count)
@@ -42,27 +42,27 @@ def describe_deciding(scored: ScoredTable, found: DecidingRows) -> str:
 def _sections(seen: Seen, leaves: ModelLeaves) -> list[Section]:
     """The ten training rows that share the most leaves with a row, below the row itself."""
     scored, row = seen.scored, seen.row
-    found = deciding_rows(scored, row, leaves=leaves)
-    shown = range(min(len(found.columns), _MOST_COLUMNS))
+    nearest = deciding_rows(scored, row, leaves=leaves)
+    shown = range(min(len(nearest.columns), _MOST_COLUMNS))
     which = "second file" if scored.scored is not scored.training else "this row"
-    names = [one_line(name) for name in (scored.training.target.name, *found.columns)]
+    names = [one_line(name) for name in (scored.training.target.name, *nearest.columns)]
     own = [f"{scored.scored.row_numbers[row]:,} ({which})", "", _own_target(scored, row)]
     lines = [("Row", "Trees shared", *names[: len(shown) + 1])]
-    lines.append((*own, *(found.cells[k] for k in shown)))
-    for near in found.rows:
+    lines.append((*own, *(nearest.cells[k] for k in shown)))
+    for near in nearest.rows:
         number = f"{scored.training.row_numbers[near.row]:,}"
-        told = number, f"{100 * near.share:.0f} %", _told(near.target)
-        lines.append((*told, *(near.cells[k] for k in shown)))
+        cells = number, f"{100 * near.share:.0f} %", _told(near.target)
+        lines.append((*cells, *(near.cells[k] for k in shown)))
     shaded = {
-        (line, 3 + k) for line, near in enumerate(found.rows, 2) for k in shown if near.differs[k]
+        (line, 3 + k) for line, near in enumerate(nearest.rows, 2) for k in shown if near.differs[k]
     }
     note = (
         f"Shaded values differ: numbers and dates by more than {short(DIFFERS)} std of the column, "
         "categories by name."
     )
-    if len(found.columns) > _MOST_COLUMNS:
-        note += f" {_MOST_COLUMNS} of {len(found.columns):,} columns are shown."
-    words = describe_deciding(scored, found)
+    if len(nearest.columns) > _MOST_COLUMNS:
+        note += f" {_MOST_COLUMNS} of {len(nearest.columns):,} columns are shown."
+    words = describe_deciding(scored, nearest)
     return [Section(text=words, table=lines, shaded=shaded, caption=note)]
 
 

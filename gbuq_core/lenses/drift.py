@@ -75,45 +75,45 @@ def _refuse(seen: Seen) -> str:
     )
 
 
-def _sections(seen: Seen, found: TableDrift) -> list[Section]:
+def _sections(seen: Seen, drift: TableDrift) -> list[Section]:
     """The columns that have shifted the most, and how unfamiliar the second file's rows are."""
     scored = seen.scored
     lines = [("Column", "Shift (PSI)", "By chance up to")]
     lines += [
         (column.name, digits(column.psi), digits(column.chance))
-        for column in found.columns[:_REPORTED]
+        for column in drift.columns[:_REPORTED]
     ]
     words = [
-        may_use(found, scored.unfamiliarity),
-        describe_drift(found),
+        may_use(drift, scored.unfamiliarity),
+        describe_drift(drift),
         *filter(None, [why_no_coverage(scored)]),
         MEANING,
     ]
-    if len(found.columns) > _REPORTED:
+    if len(drift.columns) > _REPORTED:
         words.append(
             f"The {_REPORTED} columns that have shifted the most are listed, of "
-            f"{len(found.columns):,}."
+            f"{len(drift.columns):,}."
         )
     sections = [Section(text=words, table=lines)]
-    if found.unfamiliarity is not None:
-        picture = unfamiliarity_picture(found, scored)
+    if drift.unfamiliarity is not None:
+        picture = unfamiliarity_picture(drift, scored)
         caption = str(picture.spec["alt"])
         heading = "How unfamiliar are its rows?"
         sections.append(Section(heading=heading, curves=picture, caption=caption))
     return sections
 
 
-def unfamiliarity_picture(found: TableDrift, scored: ScoredTable) -> Curves:
+def unfamiliarity_picture(drift: TableDrift, scored: ScoredTable) -> Curves:
     """How unfamiliar the rows of both files are, where that was measured."""
     assert scored.unfamiliarity is not None
-    assert found.unfamiliarity is not None
+    assert drift.unfamiliarity is not None
     above = scored.unfamiliarity.share_above
     words = (
         f"{percent(above, 0)} of the second file's rows have an unfamiliarity above 0.9 (10 % is "
-        f"usual), and {percent(found.foreign, 0)} are less familiar than every "
-        f"held-out row of the first file (up to {percent(found.usual_foreign, 0)} is usual)."
+        f"usual), and {percent(drift.foreign, 0)} are less familiar than every "
+        f"held-out row of the first file (up to {percent(drift.usual_foreign, 0)} is usual)."
     )
-    picture = TwoFiles(*found.unfamiliarity)
+    picture = TwoFiles(*drift.unfamiliarity)
     return two_files_figure(picture, "drift-unfamiliarity", "unfamiliarity", words, _HEIGHT)
 
 
@@ -121,12 +121,12 @@ def _cells(seen: Seen) -> float:
     return float(seen.scored.training.X.size + seen.scored.scored.X.size)
 
 
-def _shift_sections(seen: Seen, found: ShiftWeights) -> list[Section]:
+def _shift_sections(seen: Seen, shift: ShiftWeights) -> list[Section]:
     """Whether the rows can be told apart, and what was done with the intervals."""
-    words, values = [describe_shift(found)], seen.values
-    if can_weigh(found) and not seen.scored.training.target.classes:
+    words, values = [describe_shift(shift)], seen.values
+    if can_weigh(shift) and not seen.scored.training.target.classes:
         level = values.within / 100.0
-        inside = np.average(held_out_inside(seen.scored, level, True), weights=found.held)
+        inside = np.average(held_out_inside(seen.scored, level, True), weights=shift.held)
         words.append(
             f"Without weights, conformal intervals of {values.within:g} % would hold about "
             f"{percent(float(inside), 0)} of the second file's rows."
@@ -160,8 +160,8 @@ LENSES = (
         ),
         compute=lambda seen: measure_drift(seen.scored, seen.scored.plan.seed),
         sections=_sections,
-        file=lambda seen, found: File(
-            "Drift by column (CSV)", "drift.csv", "text/csv", partial(drift_csv, found)
+        file=lambda seen, drift: File(
+            "Drift by column (CSV)", "drift.csv", "text/csv", partial(drift_csv, drift)
         ),
     ),
     Lens(

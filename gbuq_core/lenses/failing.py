@@ -46,32 +46,32 @@ def failure_units(seen: Seen) -> tuple[str, str]:
     return in_unit(seen.scored, seen.values.unit).unit, interval
 
 
-def _sections(seen: Seen, found: Failures) -> list[Section]:
+def _sections(seen: Seen, failures: Failures) -> list[Section]:
     """Groups of rows in words, the worst first."""
     names = failure_units(seen)
-    cohorts = [describe_cohort(cohort, found, *names) for cohort in found.cohorts]
-    missing, every = why_no_coverage(seen.scored), describe_failures(found, *names)
+    cohorts = [describe_cohort(cohort, failures, *names) for cohort in failures.cohorts]
+    missing, every = why_no_coverage(seen.scored), describe_failures(failures, *names)
     return [Section(text=[*filter(None, [missing]), every, *cohorts])]
 
 
-def describe_failures(found: Failures, unit: str, interval: str) -> str:
+def describe_failures(failures: Failures, unit: str, interval: str) -> str:
     """All judging rows together; without a name of the intervals, no misses are told."""
-    every = found.everything
+    every = failures.everything
     rows = (
-        f"Groups are looked for in {found.n_looking:,} held-out rows, and judged by "
+        f"Groups are looked for in {failures.n_looking:,} held-out rows, and judged by "
         f"{every.n_rows:,} others"
     )
-    if not found.cohorts:
+    if not failures.cohorts:
         return f"{rows}. No group was found: there is no column to tell rows apart by."
-    return f"{rows}. All of the others: {_numbers(every, found, unit, interval)}."
+    return f"{rows}. All of the others: {_numbers(every, failures, unit, interval)}."
 
 
-def describe_cohort(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
+def describe_cohort(cohort: Cohort, failures: Failures, unit: str, interval: str) -> str:
     """One group in words. Plain text that holds the user's words."""
-    numbers = _numbers(cohort, found, unit, interval)
-    told = f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {numbers}."
+    numbers = _numbers(cohort, failures, unit, interval)
+    words = f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {numbers}."
     than = "from" if is_like_others(cohort) else "than"
-    return f"{told} {compare_cohort(cohort, found.measure).capitalize()} {than} the other rows."
+    return f"{words} {compare_cohort(cohort, failures.measure).capitalize()} {than} the other rows."
 
 
 def is_like_others(cohort: Cohort) -> bool:
@@ -94,10 +94,10 @@ def compare_cohort(cohort: Cohort, measure: str) -> str:
     return f"clearly {more if cohort.is_worse else less}"
 
 
-def groups_frame(found: Failures, unit: str, interval: str) -> pd.DataFrame:
+def groups_frame(failures: Failures, unit: str, interval: str) -> pd.DataFrame:
     """A line a group, and one of all judging rows; the number that was asked for comes first."""
-    cohorts = (*found.cohorts, found.everything)
-    is_class = bool(np.isnan(found.everything.misses))
+    cohorts = (*failures.cohorts, failures.everything)
+    is_class = bool(np.isnan(failures.everything.misses))
     is_std = unit.startswith("std") and not is_class
     error = [cohort.error for cohort in cohorts]
     misses = [cohort.misses for cohort in cohorts]
@@ -109,12 +109,12 @@ def groups_frame(found: Failures, unit: str, interval: str) -> pd.DataFrame:
         shares = [100.0 * share for share in misses]
         columns["misses"] = (f"Outside the {interval} (%)", shares, partial(digits, places=2))
     columns["knowledge"] = ("K, std" if is_std else "K", knowledge, digits)
-    head, numbers, _ = columns.pop(found.measure)
+    head, numbers, _ = columns.pop(failures.measure)
     cells: dict[str, object] = {
         head: numbers,
-        "Group": [*(cohort.text for cohort in found.cohorts), "all of them"],
+        "Group": [*(cohort.text for cohort in failures.cohorts), "all of them"],
         "Against the others": [
-            *(compare_cohort(cohort, found.measure) for cohort in found.cohorts), ""
+            *(compare_cohort(cohort, failures.measure) for cohort in failures.cohorts), ""
         ],
         "Rows": [f"{cohort.n_rows:,} ({percent(cohort.share, 0)})" for cohort in cohorts],
     }  # fmt: skip
@@ -123,7 +123,7 @@ def groups_frame(found: Failures, unit: str, interval: str) -> pd.DataFrame:
     return pd.DataFrame(cells)
 
 
-def _numbers(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
+def _numbers(cohort: Cohort, failures: Failures, unit: str, interval: str) -> str:
     if np.isnan(cohort.misses):
         parts = [f"{percent(cohort.error)} of the classes are wrong"]
     else:
@@ -132,7 +132,7 @@ def _numbers(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
             low, high = (percent(share, 0) for share in cohort.misses_band)
             misses = percent(cohort.misses, 0)
             parts.append(f"{misses} outside the {interval} ({low} to {high})")
-    if found.measure == "knowledge":
+    if failures.measure == "knowledge":
         mean = float(np.sqrt(cohort.knowledge)) if unit.startswith("std") else cohort.knowledge
         parts.append(f"knowledge uncertainty {digits(mean)}")
     return ", ".join(parts)

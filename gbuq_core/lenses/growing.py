@@ -36,14 +36,14 @@ def growing_of(seen: Seen) -> Growing:
     )
 
 
-def _sections(seen: Seen, found: Growing) -> list[Section]:
+def _sections(seen: Seen, growing: Growing) -> list[Section]:
     who = "Each line is a member, a model of its own; its dot is where it stops."
     if seen.scored.plan.one_model:
         who = "Each dot is a member: the one model with so many trees."
     if not why_no_law(seen.scored):
         who += " These are the trees of the law, one of its voices."
-    told = f"{who} The vertical line marks the trees in use. Nothing is trained for this."
-    return [Section(curves=growing_figure(found), caption=told)]
+    caption = f"{who} The vertical line marks the trees in use. Nothing is trained for this."
+    return [Section(curves=growing_figure(growing), caption=caption)]
 
 
 LENSES = (

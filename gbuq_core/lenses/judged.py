@@ -179,9 +179,9 @@ def order_of(seen: Seen, held: HeldOut) -> Order:
     """The chosen order; the uncertainty that rows are ranked by, or else the total."""
     kind = seen.values.doubt
     if kind == "unfamiliarity":
-        found = held_out_unfamiliarity(seen.scored, held.rows)
-        if found is not None:
-            return Order(kind, found)
+        unfamiliarity = held_out_unfamiliarity(seen.scored, held.rows)
+        if unfamiliarity is not None:
+            return Order(kind, unfamiliarity)
     if kind not in kinds_of(seen.scored):
         kind = ranking_kind(seen.scored, seen.values.rank)
     return Order(kind, getattr(held.predictions.uncertainty, kind))
@@ -193,11 +193,11 @@ def costs_of(seen: Seen, held: HeldOut, order: Order) -> Cost:
     price = float(seen.values.wrong if is_class else seen.values.miss)
     if not is_class:
         errors = errors / errors.mean()
-    found = ask_by_threshold(errors, order.by, price)
-    words = describe_asking(found, order.kind, is_class)
+    asking = ask_by_threshold(errors, order.by, price)
+    words = describe_asking(asking, order.kind, is_class)
     curve = asking_curve(errors, order.by, price, n_points=_CURVE_POINTS)
-    figure = asking_figure(curve, found, order.kind, words, _HEIGHT)
-    return Cost(figure, words, found.is_asked)
+    figure = asking_figure(curve, asking, order.kind, words, _HEIGHT)
+    return Cost(figure, words, asking.is_asked)
 
 
 def _can_ask(held: HeldOut) -> bool:
@@ -214,7 +214,7 @@ def _is_whole(seen: Seen) -> bool:
     return seen.table.n_rows == len(seen.scored.training.X)
 
 
-def _warning_sections(seen: Seen, found: None) -> list[Section]:
+def _warning_sections(seen: Seen, nothing: None) -> list[Section]:
     if not _is_whole(seen):
         return []
     none = "No repeated identifiers, copied rows, leaking or duplicate columns were found."
@@ -251,12 +251,12 @@ def _groups_of(seen: Seen, held: HeldOut, column: str) -> Section:
     by_distance = (seen.values.conformal or by is not None) and not held.classes
     inside = held_out_inside(scored, level, True, held, by) if by_distance else None
     groups = group_column(seen.table, scored.training.schema.column(column), held.rows)
-    found = coverage_by_group(held, groups, level, inside)
+    coverage = coverage_by_group(held, groups, level, inside)
     lines = [("Group", "Rows", "Should be", "Is", "Band")]
-    for name, n_rows, promised, observed, low, high, _ in zip(*found, strict=True):
+    for name, n_rows, promised, observed, low, high, _ in zip(*coverage, strict=True):
         band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
         lines.append((name, f"{n_rows:,}", percent(promised, 0), percent(observed, 0), band))
-    words = describe_groups(found, bool(held.classes))
+    words = describe_groups(coverage, bool(held.classes))
     if by is not None:
         shared = f"{listed(by.shared)} share one width, since they have few rows. "
         words = (
@@ -265,10 +265,10 @@ def _groups_of(seen: Seen, held: HeldOut, column: str) -> Section:
         )
     elif seen.values.each:
         words = f"{refused} {words}".lstrip()
-    elif bool(found.is_off[1:].any()) and not held.classes:
+    elif bool(coverage.is_off[1:].any()) and not held.classes:
         words = f'{words} "{EACH.label}" repairs that.'
     axis = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
-    figure = groups_figure(found, style_of(scored), axis, words)
+    figure = groups_figure(coverage, style_of(scored), axis, words)
     heading = f'{_group_title(seen)[:-1]} of "{column}"?'
     return Section(heading=heading, text=words, curves=figure, caption=GROUP_MEANING, table=lines)
 
@@ -349,8 +349,8 @@ def _asking_sections(seen: Seen, held: HeldOut) -> list[Section]:
         words.append("How unfamiliar the rows are is not measured yet.")
     cost = costs_of(seen, held, order)
     size = "" if held.classes else f"An error of average size is {short(held.errors.mean())}. "
-    told = f"{size}The threshold was chosen on rows other than those that measure it."
-    return [Section(curves=cost.figure, text=[*words, cost.words], caption=told)]
+    caption = f"{size}The threshold was chosen on rows other than those that measure it."
+    return [Section(curves=cost.figure, text=[*words, cost.words], caption=caption)]
 
 
 def _caught_sections(seen: Seen, held: HeldOut) -> list[Section]:
@@ -363,14 +363,14 @@ def _caught_sections(seen: Seen, held: HeldOut) -> list[Section]:
     ]
     for code, name in enumerate(held.classes):
         mine = held.y == code
-        found = recall_threshold(mine, held.predictions.probabilities[:, code], wanted, _CONFIDENCE)
-        if np.isnan(found.threshold):
+        rule = recall_threshold(mine, held.predictions.probabilities[:, code], wanted, _CONFIDENCE)
+        if np.isnan(rule.threshold):
             fewest = int(np.ceil(np.log1p(-_CONFIDENCE) / np.log(wanted)))
             words.append(
                 f"{name} has {counted(int(mine.sum()), 'held-out row')}, and {fewest} are needed."
             )
             continue
-        threshold, recall, called, precision = (percent(share, 1) for share in found)
+        threshold, recall, called, precision = (percent(share, 1) for share in rule)
         lines.append((name, threshold, recall, called, precision))
     return [Section(text=words, table=lines if len(lines) > 1 else ())]
 

@@ -27,15 +27,15 @@ def describe_law(scored: ScoredTable, law: RowLaw) -> str:
         f"{from_what[voice.voice]}"
         for k, voice in enumerate(voices)
     ]
-    said = [_say_values(scored, law), enumerated(parts).capitalize() + "."]
+    sentences = [_say_values(scored, law), enumerated(parts).capitalize() + "."]
     if law.neighbors and {"targets", "residuals"} & {voice.voice for voice in voices}:
-        said.append(_say_near(scored, law))
+        sentences.append(_say_near(scored, law))
     trend = next((voice for voice in voices if voice.voice in ("process", "shares")), None)
     if trend is not None and trend.weight > trend.usual + _LOUDER:
         usual = f"; elsewhere {share_word(trend.usual)} comes from it" if trend.usual else ""
         counts = f"{from_what[trend.voice]} {'count' if trend.voice == 'shares' else 'counts'}"
-        said.append(f"It lies beyond the training rows, where {counts} for more{usual}.")
-    return " ".join(said)
+        sentences.append(f"It lies beyond the training rows, where {counts} for more{usual}.")
+    return " ".join(sentences)
 
 
 def _say_values(scored: ScoredTable, law: RowLaw) -> str:
@@ -44,14 +44,14 @@ def _say_values(scored: ScoredTable, law: RowLaw) -> str:
     if law.kind == "classes":
         name = shown(scored.training.target.classes[best])
         return f"{name} has a probability of {percent(law.values[best], 0)}."
-    told = [f"It is exactly {at:g} with a probability of {percent(chance, 0)}."
+    spikes = [f"It is exactly {at:g} with a probability of {percent(chance, 0)}."
             for at, chance in law.spikes if chance >= 0.005]  # fmt: skip
     if law.kind == "masses" and law.values[best] >= _LIKELY:
         likely = f"{law.points[best]:g} is likeliest ({percent(law.values[best], 0)})"
         _, low, high = law.intervals[-1]
         return f"{likely}, and 90 % of what is possible lies from {low:g} to {high:g}."
     half, most = (f"{short(low, 4)} to {short(high, 4)}" for _, low, high in law.intervals)
-    return " ".join([*told, f"Half of what is possible lies from {half}, 90 % from {most}."])
+    return " ".join([*spikes, f"Half of what is possible lies from {half}, 90 % from {most}."])
 
 
 def _say_near(scored: ScoredTable, law: RowLaw) -> str:
@@ -86,17 +86,17 @@ def _sections(seen: Seen, law: RowLaw) -> list[Section]:
         [(voice.voice, voice.weight, voice.values) for voice in law.voices],
         law.spikes, law.kind, target.name, truth, words, target.classes,
     )  # fmt: skip
-    found = [Section(curves=figure, text=[words, law.support] if law.support else words)]
+    sections = [Section(curves=figure, text=[words, law.support] if law.support else words)]
     if law.neighbors:
         lines = [("Row", "Weight", "Target")]
         for near in law.neighbors[:_LISTED]:
-            told = near.target if isinstance(near.target, str) else short(near.target, 4)
+            cell = near.target if isinstance(near.target, str) else short(near.target, 4)
             number = f"{scored.training.row_numbers[near.row]:,}"
-            lines.append((number, f"{100 * near.weight:.1f} %", told))
+            lines.append((number, f"{100 * near.weight:.1f} %", cell))
         rest = sum(near.weight for near in law.neighbors[_LISTED:])
         more = f" {len(law.neighbors) - _LISTED} more have {percent(rest, 0)}." if rest else ""
-        found.append(Section(table=lines, caption=f"The training rows in it.{more}"))
-    return found
+        sections.append(Section(table=lines, caption=f"The training rows in it.{more}"))
+    return sections
 
 
 LENSES = (

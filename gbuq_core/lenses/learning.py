@@ -128,8 +128,8 @@ def _sections(seen: Seen, whole: LearningCurve) -> list[Section]:
     as_variance = seen.values.unit == "variance"
     figure = learning_figure(curve, style_of(seen.scored), words, group, as_variance, _HEIGHT)
     of = f" ({curve.names[group]})" if n_groups > 1 else ""
-    told = f"{VERDICTS[verdict.word]}{of}. {words}"
-    texts = [*filter(None, [problem]), told, describe_rule(curve.is_class)]
+    answer = f"{VERDICTS[verdict.word]}{of}. {words}"
+    texts = [*filter(None, [problem]), answer, describe_rule(curve.is_class)]
     return [Section(text=texts, curves=figure, table=_lines(curve) if n_groups > 1 else ())]
 
 

@@ -37,9 +37,9 @@ def _refuse(seen: Seen) -> str:
     return ""
 
 
-def _sections(seen: Seen, found: NextRows) -> list[Section]:
+def _sections(seen: Seen, ranked: NextRows) -> list[Section]:
     scored, n_wanted = seen.scored, seen.values.label
-    first = found.first(n_wanted)
+    first = ranked.first(n_wanted)
     words = f"{len(first.rows):,} of {first.n_candidates:,} rows without a target."
     if len(first.rows) < min(n_wanted, first.n_candidates):
         words += " The others fall into the same leaves as these: their labels would say the same."
@@ -54,8 +54,8 @@ def _sections(seen: Seen, found: NextRows) -> list[Section]:
     return [Section(text=words, table=lines, caption=note)]
 
 
-def _file(seen: Seen, found: NextRows) -> File:
-    frame = next_frame(seen.scored, found.first(seen.values.label))
+def _file(seen: Seen, ranked: NextRows) -> File:
+    frame = next_frame(seen.scored, ranked.first(seen.values.label))
     make = partial(to_csv_bytes, frame)
     return File("Rows to label (CSV)", "rows-to-label.csv", "text/csv", make)
 

@@ -58,15 +58,15 @@ def row_map_of(
     shown: RowUncertainties,
     row: int | None,
     most: int = MOST_DOTS,
-    found: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> RowMap:
     """The rows to draw, all or those that were found; one of them may be ringed."""
     knowledge = shown.knowledge
     if why_no_knowledge(scored):  # what is left is rounding
         knowledge = 0.0 * knowledge  # and NaN stays
     positions = np.arange(len(knowledge))
-    if found is not None:
-        positions = np.union1d(found[:most], [] if row is None else [row]).astype(np.int64)
+    if rows is not None:
+        positions = np.union1d(rows[:most], [] if row is None else [row]).astype(np.int64)
     elif len(positions) > most:
         # The extremes of both kinds, and every so-manyth of the others.
         keep = np.zeros(len(positions), bool)
@@ -89,16 +89,16 @@ def row_map_of(
         error_label=label,
         is_class=is_class,
         selected=None if row is None else int(np.searchsorted(positions, row)),
-        whole=None if found is None else (shown.data, knowledge),
+        whole=None if rows is None else (shown.data, knowledge),
     )
 
 
 def clocks_of(scored: ScoredTable) -> Curves | None:
     """The curves that chose how many trees are in use; None where all are."""
-    found = scored.clocks
-    if found is None:
+    clocks = scored.clocks
+    if clocks is None:
         return None
-    return draw_clocks(found, describe_clocks(found, scored.plan.trees), _JUDGED_HEIGHT)
+    return draw_clocks(clocks, describe_clocks(clocks, scored.plan.trees), _JUDGED_HEIGHT)
 
 
 def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
@@ -148,9 +148,9 @@ def score_cells(
             ("NLL (nats)", digits(scores.nll)),
             ("CRPS", digits(scores.crps)),
         ]
-        found = scores.coverage
+        coverage = scores.coverage
         for level, observed, low, high in zip(
-            found.levels, found.observed, found.low, found.high, strict=True
+            coverage.levels, coverage.observed, coverage.low, coverage.high, strict=True
         ):
             band = f"{100 * low:.0f}\u2013{100 * high:.0f}"
             cells.append((f"Inside {100 * level:.0f} %", f"{100 * observed:.1f} % ({band})"))

@@ -42,8 +42,8 @@ def declare_lens(lens: Lens) -> Lens:
 
 def places(of_row: bool) -> tuple[str, ...]:
     """The sections of the page, or the tabs of the open row, that lenses are drawn in."""
-    found = (lens.place for lens in LENSES.values() if lens.of_row == of_row and lens.place)
-    return tuple(dict.fromkeys(found))
+    every = (lens.place for lens in LENSES.values() if lens.of_row == of_row and lens.place)
+    return tuple(dict.fromkeys(every))
 
 
 def lens_knobs() -> tuple[Knob, ...]:

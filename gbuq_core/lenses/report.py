@@ -80,7 +80,7 @@ def table_report(scored: ScoredTable, table: Table, choices: Any, code: str) -> 
 
 def lens_sections(seen: Seen, made: Mapping[str, Any] | None = None) -> list[Section]:
     """What the lenses of the whole table say; ``made`` holds results that the page has, by key."""
-    known, found, results = made or {}, [], dict[Callable[[Seen], Any], Any]()
+    known, answers, results = made or {}, [], dict[Callable[[Seen], Any], Any]()
     for lens in LENSES.values():
         if (
             lens.of_row
@@ -102,8 +102,8 @@ def lens_sections(seen: Seen, made: Mapping[str, Any] | None = None) -> list[Sec
         except GbuqError as error:
             sections = [Section(text=str(error))]
         for section in sections:
-            found.append(section if section.heading else replace(section, heading=heading))
-    return found
+            answers.append(section if section.heading else replace(section, heading=heading))
+    return answers
 
 
 class RowAnswer(NamedTuple):
@@ -118,19 +118,19 @@ def row_answers(
     scored: ScoredTable, table: Table, choices: Any, row: int, keys: Sequence[str]
 ) -> list[tuple[str, RowAnswer]]:
     """The answers of some lenses about a row, by their keys; why not, where there is none."""
-    seen, found = Seen(scored, table, choices, row), []
+    seen, answers = Seen(scored, table, choices, row), []
     for key in dict.fromkeys(keys):
         lens = LENSES[key]
         sections = [Section(text=lens.refuse(seen))]
         if not sections[0].text:
             sections = lens.sections(seen, lens.compute(seen))
-        texts = [[one.text] if isinstance(one.text, str) else one.text for one in sections]
-        words = [text for one in texts for text in one]
-        words += [one.curves.alt for one in sections if one.curves is not None and not one.text]
-        words += [one.caption for one in sections if one.caption]
-        lines = [tuple(line) for one in sections for line in one.table]
-        found.append((key, RowAnswer(lens.heading(seen), tuple(words), tuple(lines))))
-    return found
+        texts = [[part.text] if isinstance(part.text, str) else part.text for part in sections]
+        words = [text for part in texts for text in part]
+        words += [part.curves.alt for part in sections if part.curves is not None and not part.text]
+        words += [part.caption for part in sections if part.caption]
+        lines = [tuple(line) for part in sections for line in part.table]
+        answers.append((key, RowAnswer(lens.heading(seen), tuple(words), tuple(lines))))
+    return answers
 
 
 def check_heading(n_rows: int) -> str:

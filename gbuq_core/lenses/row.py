@@ -106,19 +106,18 @@ def say_width(explained: RowExplanation) -> str:
 
 def say_unfamiliarity(scored: ScoredTable, row: int) -> str:
     """How unfamiliar a row is, with what says so where it is; empty where nothing was measured."""
-    found = scored.unfamiliarity
-    if found is None:
+    if scored.unfamiliarity is None:
         return ""
-    score = float(found.rows.score[row])
-    told = f"Unfamiliarity {score:.2f}"
+    score = float(scored.unfamiliarity.rows.score[row])
+    words = f"Unfamiliarity {score:.2f}"
     reason = reason_of(scored, row) if score > UNFAMILIAR else None
-    return told if reason is None else f"{told}: {say_reason(reason)}"
+    return words if reason is None else f"{words}: {say_reason(reason)}"
 
 
 def parts_of(scored: ScoredTable, row: int) -> tuple[PartRank, ...]:
     """What every measure of unfamiliarity says about a row; empty where nothing was measured."""
-    found = unfamiliarity_parts(scored, row)
-    return tuple(PartRank(one.part, one.rank, one.column) for one in found)
+    parts = unfamiliarity_parts(scored, row)
+    return tuple(PartRank(part.part, part.rank, part.column) for part in parts)
 
 
 def say_parts(scored: ScoredTable, row: int) -> str:
@@ -135,5 +134,5 @@ def say_members(explained: RowExplanation) -> str:
     if not explained.classes:
         return describe_members(explained.member_loc, explained.member_scale)
     spans = zip(explained.classes, each.min(axis=0), each.max(axis=0), strict=True)
-    told = ", ".join(f"{name} {short(low)} to {short(high)}" for name, low, high in spans)
-    return f"{len(each)} members give these probabilities: {told}."
+    chances = ", ".join(f"{name} {short(low)} to {short(high)}" for name, low, high in spans)
+    return f"{len(each)} members give these probabilities: {chances}."

@@ -19,25 +19,24 @@ _LISTED = 20
 def measured(seen: Seen) -> TableUnfamiliarity:
     """What the table holds, or measured now."""
     scored = seen.scored
-    found = scored.unfamiliarity
-    if found is not None:
-        return found
-    return measure_unfamiliarity(scored.training, scored.scored, scored.plan.seed)
+    return scored.unfamiliarity or measure_unfamiliarity(
+        scored.training, scored.scored, scored.plan.seed
+    )
 
 
-def _sections(seen: Seen, found: TableUnfamiliarity) -> list[Section]:
+def _sections(seen: Seen, table: TableUnfamiliarity) -> list[Section]:
     """The least familiar rows, each with what says so."""
     scored = seen.scored
     lines = [("Row", "Unfamiliarity", "Times beyond", "Columns outside", "Why")]
-    for row in found.rows.order()[:_LISTED].tolist():
+    for row in table.rows.order()[:_LISTED].tolist():
         reason = reason_of(scored, row)
         why = "" if reason is None else say_reason(reason)
-        score, times = found.rows.score[row], found.rows.times_beyond[row]
-        outside = ", ".join(found.outside_columns[row])
+        score, times = table.rows.score[row], table.rows.times_beyond[row]
+        outside = ", ".join(table.outside_columns[row])
         number = f"{scored.scored.row_numbers[row]}"
         lines.append((number, f"{score:.3f}", short(float(times)), outside, why))
     words = (
-        f"{percent(found.share_above, 0)} of the rows have an unfamiliarity above 0.9; 10 % would "
+        f"{percent(table.share_above, 0)} of the rows have an unfamiliarity above 0.9; 10 % would "
         "by chance."
     )
     return [Section(heading=f"The {len(lines) - 1} least familiar rows", text=words, table=lines)]

@@ -114,7 +114,7 @@ def change_row(
     if is_searched(scored):
         free = [name for name in own.columns if name not in kept]
         return _Search(scored, row, kind, most, spreads).best(free)
-    found = find_smallest_change(
+    change = find_smallest_change(
         boosted_of(model.estimator),
         own,
         most,
@@ -123,7 +123,7 @@ def change_row(
         spreads,
         members=getattr(model.estimator, "chosen", {}),  # of a cut ensemble
     )
-    return None if found is None else _told(scored, row, found)
+    return None if change is None else _row_change(scored, row, change)
 
 
 def why_no_change(scored: ScoredTable) -> str:
@@ -155,13 +155,13 @@ def estimate_change(scored: ScoredTable) -> float:
 
 def _spreads(learnt: pd.DataFrame) -> np.ndarray:
     """The std of each column's training values; 1 for categories and constant columns."""
-    found = np.ones(learnt.shape[1])
+    stds = np.ones(learnt.shape[1])
     for k, name in enumerate(learnt.columns):
         if isinstance(learnt[name].dtype, pd.CategoricalDtype):
             continue
         std = float(np.nanstd(learnt[name].to_numpy(np.float64))) if len(learnt) else 0.0
-        found[k] = std if np.isfinite(std) and std > 0.0 else 1.0
-    return found
+        stds[k] = std if np.isfinite(std) and std > 0.0 else 1.0
+    return stds
 
 
 class _Value(NamedTuple):
@@ -190,17 +190,17 @@ class _Search:
         if getattr(before, self._kind)[0] <= self._most:
             return self._tell((), before)
         singles = [value for name in features for value in self._values(name)]
-        found = self._try([(value,) for value in singles])
+        tried = self._try([(value,) for value in singles])
         by_feature: dict[str, list[_Value]] = {}
-        for (value,), doubt in found:
+        for (value,), doubt in tried:
             by_feature.setdefault(value.feature, []).append(value._replace(doubt=doubt))
-        best = self._smallest(found)
+        best = self._smallest(tried)
         # Of the columns that do most by themselves, values that less costly ones do not beat.
-        order = sorted(by_feature, key=lambda name: min(one.doubt for one in by_feature[name]))
+        order = sorted(by_feature, key=lambda name: min(v.doubt for v in by_feature[name]))
         fronts = [_front(by_feature[name]) for name in order[:_MOST_PAIRED]]
         reach = math.inf if best is None else sum(value.cost for value in best)
         pairs = [
-            pair for one, other in combinations(fronts, 2) for pair in product(one, other)
+            pair for two in combinations(fronts, 2) for pair in product(*two)
             if pair[0].cost + pair[1].cost < reach
         ]  # fmt: skip
         best = self._smallest(self._try(pairs)) or best
@@ -210,7 +210,7 @@ class _Search:
         table = self._changed([change])
         names = list(self._own.columns)
         places = tuple(names.index(value.feature) for value in change)
-        found = SmallestChange(
+        smallest = SmallestChange(
             places,
             tuple(self._own[value.feature].tolist()[0] for value in change),
             tuple(value.value for value in change),
@@ -219,7 +219,7 @@ class _Search:
             before,
             predict_versions(self._scored, self._row, table).uncertainty,
         )
-        return _told(self._scored, self._row, found)._replace(n_tried=self._n_tried)
+        return _row_change(self._scored, self._row, smallest)._replace(n_tried=self._n_tried)
 
     def _changed(self, changes: Sequence[Sequence[_Value]]) -> pd.DataFrame:
         cells = [{value.feature: value.value for value in change} for change in changes]
@@ -230,8 +230,8 @@ class _Search:
         if not changes:
             return []
         self._n_tried += len(changes)
-        said = predict_versions(self._scored, self._row, self._changed(changes))
-        doubt: list[float] = getattr(said.uncertainty, self._kind).tolist()
+        predictions = predict_versions(self._scored, self._row, self._changed(changes))
+        doubt: list[float] = getattr(predictions.uncertainty, self._kind).tolist()
         return list(zip(changes, doubt, strict=True))
 
     def _smallest(
@@ -240,7 +240,7 @@ class _Search:
         enough = [pair for pair in tried if pair[1] <= self._most]
         if not enough:
             return None
-        return min(enough, key=lambda pair: (sum(one.cost for one in pair[0]), pair[1]))[0]
+        return min(enough, key=lambda pair: (sum(value.cost for value in pair[0]), pair[1]))[0]
 
     def _values(self, name: str) -> list[_Value]:
         """Other categories, or a number just behind each threshold that the trees have."""
@@ -249,15 +249,15 @@ class _Search:
         if isinstance(learnt.dtype, pd.CategoricalDtype):
             levels = [str(level) for level in learnt.dropna().unique()]
             return [_Value(name, level, CATEGORY_COST) for level in levels if level != own]
-        scale, found = self._spreads[name], []
+        scale, values = self._spreads[name], []
         for place in self._thresholds(model.estimator, name).tolist():
             ends = (place, place + _BEHIND * scale)
             if own > place:
                 ends = (place - _BEHIND * scale, place)
             value = number_between(*ends)
             cost = CATEGORY_COST if math.isnan(own) else abs(value - own) / scale
-            found.append(_Value(name, value, cost))
-        return found
+            values.append(_Value(name, value, cost))
+        return values
 
     def _thresholds(self, model: Any, name: str) -> np.ndarray:
         """Of a number among the columns that the trees read, which has a place there."""
@@ -270,17 +270,17 @@ class _Search:
 
 def _front(values: Sequence[_Value]) -> list[_Value]:
     """Values of a feature that leave less doubt than all that cost less; at most a few."""
-    found: list[_Value] = []
-    for value in sorted(values, key=lambda one: (one.cost, one.doubt)):
-        if not found or value.doubt < found[-1].doubt:
-            found.append(value)
-    places = np.linspace(0, len(found) - 1, min(len(found), _MOST_VALUES)).round().astype(int)
-    return [found[place] for place in places.tolist()]
+    front: list[_Value] = []
+    for value in sorted(values, key=lambda value: (value.cost, value.doubt)):
+        if not front or value.doubt < front[-1].doubt:
+            front.append(value)
+    places = np.linspace(0, len(front) - 1, min(len(front), _MOST_VALUES)).round().astype(int)
+    return [front[place] for place in places.tolist()]
 
 
-def _told(scored: ScoredTable, row: int, found: SmallestChange) -> RowChange:
+def _row_change(scored: ScoredTable, row: int, change: SmallestChange) -> RowChange:
     own = scored.scored.X.iloc[[row]]
-    names = [str(own.columns[k]) for k in found.columns]
+    names = [str(own.columns[k]) for k in change.columns]
     owner = {feature.name: feature.column for feature in scored.training.features}
     classes = scored.training.target.classes
 
@@ -290,13 +290,13 @@ def _told(scored: ScoredTable, row: int, found: SmallestChange) -> RowChange:
 
     return RowChange(
         tuple(owner[name] for name in names),
-        tuple(_text(value) for value in found.before),
-        tuple(_text(value) for value in found.after),
-        found.size,
-        found.uncertainty_before,
-        found.uncertainty_after,
+        tuple(_text(value) for value in change.before),
+        tuple(_text(value) for value in change.after),
+        change.size,
+        change.uncertainty_before,
+        change.uncertainty_after,
         predicted(own),
-        predicted(found.row),
+        predicted(change.row),
     )
 
 

@@ -48,8 +48,8 @@ def rows_to_check(scored: ScoredTable, n: int = MOST_CHECKED) -> list[Check]:
     for row in np.lexsort((every.prod(axis=0), every.min(axis=0)))[:n].tolist():
         first, *others = sorted(shares, key=lambda name: shares[name][row])
         others = [name for name in others if {first, name} != {"disputed", "noisy"}]
-        told = [first, *(name for name in others[:1] if shares[name][row] <= _EXTREME)]
-        checks.append(Check(row, *(_say(scored, row, name) for name in told)))
+        concerns = [first, *(name for name in others[:1] if shares[name][row] <= _EXTREME)]
+        checks.append(Check(row, *(_say(scored, row, name) for name in concerns)))
     return checks
 
 
@@ -61,8 +61,8 @@ def say_prediction(scored: ScoredTable, row: int) -> str:
         sure = _chance(scored.predictions.probabilities[row, code])
         return f"Predicted {predicted}, {sure} sure"
     lower, upper = (float(end[row]) for end in row_intervals(scored, USUAL_LEVEL))
-    said = f"{short(lower)} to {short(upper)}"
-    return f"Predicted {predicted}, {_LEVEL} range {said}"
+    ends = f"{short(lower)} to {short(upper)}"
+    return f"Predicted {predicted}, {_LEVEL} range {ends}"
 
 
 def name_prediction(scored: ScoredTable, row: int) -> str:
@@ -75,21 +75,21 @@ def name_prediction(scored: ScoredTable, row: int) -> str:
 def _concerns(scored: ScoredTable) -> dict[str, NDArray[np.float64]]:
     """What speaks against each row, by name: the larger, the more. NaN speaks neither way."""
     part, evidence = scored.predictions.uncertainty, find_evidence(scored)
-    found: dict[str, NDArray[np.float64]] = {}
+    concerns: dict[str, NDArray[np.float64]] = {}
     if scored.unfamiliarity is not None:
         order = scored.unfamiliarity.rows.order()
-        found["unfamiliar"] = np.empty(len(order))
-        found["unfamiliar"][order] = np.arange(len(order), 0.0, -1.0)
+        concerns["unfamiliar"] = np.empty(len(order))
+        concerns["unfamiliar"][order] = np.arange(len(order), 0.0, -1.0)
     unseen = scored.predictions.unseen_level | scored.predictions.new_missing
     if unseen.any():
-        found["unseen"] = unseen.astype(np.float64)
+        concerns["unseen"] = unseen.astype(np.float64)
     if np.isfinite(odd := _oddness(scored)).any():
-        found["odd"] = odd
+        concerns["odd"] = odd
     if evidence["knowledge"].excludes_chance and not why_no_knowledge(scored):
-        found["disputed"] = part.knowledge
+        concerns["disputed"] = part.knowledge
     if evidence["data"].excludes_chance:
-        found["noisy"] = part.data
-    return found or {"noisy": law_variance(part)}
+        concerns["noisy"] = part.data
+    return concerns or {"noisy": law_variance(part)}
 
 
 def _oddness(scored: ScoredTable) -> NDArray[np.float64]:
@@ -130,17 +130,17 @@ def _say_unfamiliar(scored: ScoredTable, row: int) -> str:
     reason = reason_of(scored, row)
     if reason is None or not reason.column:
         return "Few rows are like it."
-    told = _cell(scored, row, reason.column)
+    cell = _cell(scored, row, reason.column)
     if not reason.what:
-        return f"{told}: few rows are like it."
+        return f"{cell}: few rows are like it."
     if reason.what in ("above", "below"):
-        return f"{told}, {reason.what} all that the model has seen: check this value."
-    return f"{told}, {_NEVER}"
+        return f"{cell}, {reason.what} all that the model has seen: check this value."
+    return f"{cell}, {_NEVER}"
 
 
 def _say_unseen(scored: ScoredTable, row: int) -> str:
-    found, flagged = scored.unfamiliarity, scored.predictions.flagged_columns
-    outside = flagged if found is None else found.outside_columns[row]
+    unfamiliarity, flagged = scored.unfamiliarity, scored.predictions.flagged_columns
+    outside = flagged if unfamiliarity is None else unfamiliarity.outside_columns[row]
     columns = [name for name in outside if name in flagged] or list(flagged)
     if len(columns) == 1:
         return f"{_cell(scored, row, columns[0])}, {_NEVER}"

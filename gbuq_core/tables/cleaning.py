@@ -115,16 +115,16 @@ def left_out_cells(
             f"The column {shown(column.name)} holds {kind} in the first file but something else in "
             f"the second ({listed(examples)}): give both files the same columns."
         )
-    told = []
+    sentences = []
     if n_bad:
         bad = replace(column, n_unreadable=n_bad, unreadable=examples)
-        told.append(f"Second file: {unreadable_sentence(bad)}")
+        sentences.append(f"Second file: {unreadable_sentence(bad)}")
     if n_infinite:
-        told.append(
+        sentences.append(
             f"Second file: {counted(n_infinite, 'infinite value')} of the column "
             f"{shown(column.name)} count{'s' if n_infinite == 1 else ''} as missing."
         )
-    return told
+    return sentences
 
 
 def _with_mark(
@@ -134,8 +134,8 @@ def _with_mark(
     if not types.is_string(array.type):
         return column, []
     mark = choose_mark_like(column, text, of_file)
-    said = [f"Second file: {mark.doubt}"] if mark.doubt else []
-    return replace(column, decimal=mark.decimal), said
+    doubts = [f"Second file: {mark.doubt}"] if mark.doubt else []
+    return replace(column, decimal=mark.decimal), doubts
 
 
 TASKS = ("regression", "classification")
@@ -220,7 +220,7 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
         check_choice("task", task, TASKS)
         reason = "Chosen by you."
     if column.kind == "empty":
-        why = [said for said in table.notices if shown(name) in said and "formulas" in said]
+        why = [notice for notice in table.notices if shown(name) in notice and "formulas" in notice]
         raise InvalidData(
             " ".join(
                 [f"The target {shown(name)} is missing in all rows: choose another column.", *why]
@@ -263,11 +263,11 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
     array = single_chunk(table.data, target.name)
     if target.task == "regression":
         text = as_text(array, column.missing)
-        column, said = _with_mark(array, text, column, table.source.mark)
+        column, doubts = _with_mark(array, text, column, table.source.mark)
         numbers = as_numbers(array, column)
         where = f"the target {shown(target.name)} of the second file"
-        found = _left_out_numbers(numbers, where)
-        return TargetValues(finite_values(numbers), target, (*said, *found))
+        left_out = _left_out_numbers(numbers, where)
+        return TargetValues(finite_values(numbers), target, (*doubts, *left_out))
     categories = as_categories(array, column)
     codes = class_codes(categories, target.classes)
     strange = [label for label in categories.categories if label not in target.classes]
@@ -287,8 +287,7 @@ def class_codes(categories: Any, classes: Sequence[str]) -> NDArray[np.float64]:
     """The place of each cell's class; NaN where it is missing, or none of them."""
     position = {label: code for code, label in enumerate(classes)}
     codes = [position.get(label, np.nan) for label in categories.categories]
-    found: NDArray[np.float64] = np.array([*codes, np.nan], np.float64)[categories.codes]
-    return found
+    return np.array([*codes, np.nan], np.float64)[categories.codes]
 
 
 def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
@@ -312,8 +311,8 @@ def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
             f"The numbers of the target {name} are too large, or too close together, to compute a "
             "variance: use another unit."
         )
-    said = [*_piled_up(values[~np.isnan(values)], name)]
-    return values, [], [*said, *_left_out_numbers(numbers, f"the target {name}")]
+    piled_up = _piled_up(values[~np.isnan(values)], name)
+    return values, [], [*piled_up, *_left_out_numbers(numbers, f"the target {name}")]
 
 
 def _piled_up(values: NDArray[np.float64], name: str) -> list[str]:
@@ -538,15 +537,15 @@ def names_like(names: Sequence[str], known: Sequence[str]) -> tuple[list[str], l
     """
     folded = fold_names(pa.array([*known, *names], pa.string())).to_pylist()
     name_of = dict(zip(folded[: len(known)][::-1], known[::-1], strict=True))
-    taken, found = {*names}, []
+    taken, matches = {*names}, []
     for name, key in zip(names, folded[len(known) :], strict=True):
         like = name_of.get(key, name)
-        found.append(like if name not in known and like not in taken else name)
-        taken.add(found[-1])
-    changed = [f"{shown(a)} as {shown(b)}" for a, b in zip(names, found, strict=True) if a != b]
-    said = [f"Second file: names that differ in case or blanks are read as in the first file "
+        matches.append(like if name not in known and like not in taken else name)
+        taken.add(matches[-1])
+    changed = [f"{shown(a)} as {shown(b)}" for a, b in zip(names, matches, strict=True) if a != b]
+    sentences = [f"Second file: names that differ in case or blanks are read as in the first file "
             f"({enumerated(changed)})."] if changed else []  # fmt: skip
-    return found, said
+    return matches, sentences
 
 
 def ignored_columns(names: Sequence[str], needed: Sequence[str], schema: Schema) -> list[str]:
@@ -561,8 +560,8 @@ def ignored_columns(names: Sequence[str], needed: Sequence[str], schema: Schema)
     known = {column.name for column in schema.columns}
     extra = [name for name in names if name not in known]
     are = "is" if len(extra) == 1 else "are"
-    said = f"{columns_named(extra)} of the second file {are} not in the first and {are} ignored."
-    return [said] if extra else []
+    notice = f"{columns_named(extra)} of the second file {are} not in the first and {are} ignored."
+    return [notice] if extra else []
 
 
 def columns_like(
@@ -596,10 +595,10 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         column, remarks = columns[name]
         notices += remarks
         wanted = tuple(f.part for f in training.features if f.column == name)
-        found = feature_values(single_chunk(table.data, name), column, wanted)
+        values = feature_values(single_chunk(table.data, name), column, wanted)
         for feature in training.features:
             if feature.column == name:
-                parts[feature.name] = found[feature.part]
+                parts[feature.name] = values[feature.part]
     X = pd.DataFrame({f.name: parts[f.name] for f in training.features}, copy=False)
     y, target = np.full(table.n_rows, np.nan), training.target
     if target.name in table.names:

@@ -115,10 +115,10 @@ def choose_table_clocks(
     if fewest < _FEWEST_CHOOSING:
         return None
     jobs = plan.n_jobs
-    found: list[Any] = parallel_map(lambda group: _stages(group, prepared), choosing, jobs)
+    stages: list[Any] = parallel_map(lambda group: _stages(group, prepared), choosing, jobs)
     if earlier_only:
         whole, *earlier = parallel_map(
-            _choose, [found, *(found[:k] for k in range(1, len(found)))], jobs
+            _choose, [stages, *(stages[:k] for k in range(1, len(stages)))], jobs
         )
         return TableClocks(whole, tuple(earlier))
     # The part of each row that chose, counted over all groups.
@@ -129,7 +129,7 @@ def choose_table_clocks(
         )
         n_all += 1 if given.part is None else int(given.part.max(initial=0)) + 1
     number = np.concatenate(numbers)
-    whole = _choose(found)
+    whole = _choose(stages)
 
     def cross(k: int) -> Clocks | ClassClocks:
         others = joined.rows(number != k)
@@ -137,7 +137,7 @@ def choose_table_clocks(
             return refit_temperature(others, whole)
         return refit_factor(others, whole, TAILS)
 
-    joined: Any = (join_class_stages if prepared.target.classes else join_stages)(found)
+    joined: Any = (join_class_stages if prepared.target.classes else join_stages)(stages)
     return TableClocks(whole, tuple(parallel_map(cross, range(n_all), jobs)))
 
 
@@ -152,18 +152,18 @@ def describe_clocks(clocks: Clocks | ClassClocks, n_trees: int) -> str:
     """What was chosen, in one sentence; a second one if all trees were best."""
     where = "(chosen on rows the models had not seen)"
     if isinstance(clocks, ClassClocks):
-        told = (
+        sentence = (
             f"The models use {clocks.last:,} of {n_trees:,} trees, and the logits are divided by "
             f"{short(clocks.temperature)} {where}."
         )
     else:
-        told = (
+        sentence = (
             f"The mean uses {clocks.mean_trees:,} trees and the spread {clocks.scale_trees:,}; "
             f"stds are multiplied by {short(clocks.factor)} {where}."
         )
     if clocks.last >= n_trees:
-        told += f" All {n_trees:,} trees are in use: more trees may be better still."
-    return told
+        sentence += f" All {n_trees:,} trees are in use: more trees may be better still."
+    return sentence
 
 
 def _most_rows(plan: ScorePlan, prepared: Prepared) -> int:
@@ -195,11 +195,11 @@ def _stages(group: UnseenRows, prepared: Prepared) -> Stages | ClassStages:
         # Of a target on a log scale, its logarithm chooses.
         return regression_stages(estimator, X, np.log(y) if is_on_log_scale(estimator) else y)
     met = np.asarray(estimator.classes_, dtype=np.int64)
-    found = class_stages(estimator, X, np.searchsorted(met, y), len(met))
+    steps = class_stages(estimator, X, np.searchsorted(met, y), len(met))
     wide = []
-    for log_p in found.log_probabilities:
+    for log_p in steps.log_probabilities:
         # Folds whose models met other classes are joined: a class never met has probability 0.
         every = np.full((*log_p.shape[:2], n_classes), -np.inf)
         every[..., met] = log_p
         wide.append(every)
-    return ClassStages(n_trees=found.n_trees, log_probabilities=tuple(wide), codes=met[found.codes])
+    return ClassStages(n_trees=steps.n_trees, log_probabilities=tuple(wide), codes=met[steps.codes])

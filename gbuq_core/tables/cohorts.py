@@ -149,9 +149,9 @@ def compare_cohorts(
     held = held_out(scored)
     numbers = _Numbers.of(scored, held)
     rows = _Rows.of(scored, held, table, unit)
-    found = [_judge(name, text, numbers, rows.meet(name, text)) for name, text in cohorts.items()]
+    scores = [_judge(name, text, numbers, rows.meet(name, text)) for name, text in cohorts.items()]
     everything = _judge("all held-out rows", "", numbers, np.ones(len(held.rows), bool))
-    return CohortComparison(tuple(found), everything)
+    return CohortComparison(tuple(scores), everything)
 
 
 def cohort_rows(
@@ -325,11 +325,11 @@ def _cells(scored: ScoredTable, table: Table | None) -> pd.DataFrame:
 
 
 def _familiarity(scored: ScoredTable, held: HeldOut) -> dict[str, NDArray[np.float64]]:
-    found = scored.unfamiliarity
-    if found is None:
+    unfamiliarity = scored.unfamiliarity
+    if unfamiliarity is None:
         return {}
     place = (np.cumsum(scored.training.known) - 1)[held.rows]  # among the rows with a target
-    own = found.estimator.held_out_
+    own = unfamiliarity.estimator.held_out_
     return {"unfamiliarity": own.score[place], "times_beyond": own.times_beyond[place]}
 
 

@@ -30,22 +30,22 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
          "were"),
         (OWN, "was added by an earlier scoring and is", "were added by an earlier scoring and are"),
     ):  # fmt: skip
-        found = [column.name for column in columns if column.reason == reason and not column.used]
-        if found:
-            it = "it" if len(found) == 1 else "them"
+        apart = [column.name for column in columns if column.reason == reason and not column.used]
+        if apart:
+            it = "it" if len(apart) == 1 else "them"
             notices.append(
-                f"{columns_named(found)} {singular if it == 'it' else plural} left out: choose "
+                f"{columns_named(apart)} {singular if it == 'it' else plural} left out: choose "
                 f"{it} under Columns (--use) if the model should use {it}."
             )
-    for found, singular, plural in (
+    for apart, singular, plural in (
         (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
         (names("text"), "holds free text and is not used", "hold free text and are not used"),
         (names("constant"), "has the same value in all rows and is not used",
          "have the same value in all rows and are not used"),
         (names("empty"), "has no values and is not used", "have no values and are not used"),
     ):  # fmt: skip
-        if found:
-            notices.append(f"{columns_named(found)} {singular if len(found) == 1 else plural}.")
+        if apart:
+            notices.append(f"{columns_named(apart)} {singular if len(apart) == 1 else plural}.")
     notices += _limited([unreadable_sentence(c) for c in columns if c.n_unreadable])
     notices += _limited([
         f"{counted(c.n_infinite, 'infinite value')} of the column {shown(c.name)} "
@@ -77,9 +77,9 @@ def reading_notices(columns: Sequence[Column]) -> list[str]:
         f"The column {shown(c.name)} does not show whether day or month comes first. It was "
         f"read as {c.date_style}." for c in columns if c.ambiguous_dates
     ])  # fmt: skip
-    said = [remark for column in columns for remark in column.remarks]
+    remarks = [remark for column in columns for remark in column.remarks]
     for sort in REMARKS:
-        notices += _limited([sentence for found, sentence in said if found == sort])
+        notices += _limited([sentence for kind, sentence in remarks if kind == sort])
     return notices
 
 

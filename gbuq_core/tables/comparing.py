@@ -228,7 +228,7 @@ class MethodComparison:
         lines = []
         for method in self.methods:
             for score in self.scores if method.scores else ():
-                found = method.scores[score.key]
+                estimate = method.scores[score.key]
                 nothing = Difference(math.nan, math.nan, math.nan, math.nan)
                 gap = method.differences.get(score.key, nothing)
                 lines.append(
@@ -236,10 +236,10 @@ class MethodComparison:
                         "method": method.label,
                         "score": score.label,
                         "unit": score.unit or "share",
-                        "value": found.value,
-                        "standard_error": found.se,
-                        "low_95": found.low,
-                        "high_95": found.high,
+                        "value": estimate.value,
+                        "standard_error": estimate.se,
+                        "low_95": estimate.low,
+                        "high_95": estimate.high,
                         "compared_with": METHODS[self.reference[score.key]].label,
                         "difference": gap.value,
                         "difference_se": gap.se,
@@ -288,9 +288,9 @@ def method_of_plan(plan: ScorePlan, task: str) -> str | None:
     for method in compared_methods():
         if not tells_total(method.key, task):
             continue
-        found = plan_of_method(method.key, task, plan)
-        same = (found.method, found.engine) == (plan.method, plan.engine)
-        if same and (found.cyclical or found.listed or found.ensemble == plan.ensemble):
+        trained = plan_of_method(method.key, task, plan)
+        same = (trained.method, trained.engine) == (plan.method, plan.engine)
+        if same and (trained.cyclical or trained.listed or trained.ensemble == plan.ensemble):
             return method.key
     return None
 
@@ -310,9 +310,9 @@ def estimate_method(
         Chosen by the number of rows if None.
     """
     task = prepared.target.task
-    made = plan_of_method(key, task, plan)
-    if made.stacks or not made.listed:
-        return estimate_scoring(prepared, made)
+    own = plan_of_method(key, task, plan)
+    if own.stacks or not own.listed:
+        return estimate_scoring(prepared, own)
     method = METHODS[key]
     n_known, n_columns = int(prepared.known.sum()), prepared.X.shape[1]
     learnt = n_known - n_known // N_FOLDS
@@ -390,29 +390,29 @@ def run_method(
 ) -> MethodRun:
     """Train one method and judge the held-out rows; a failure is a sentence in the result."""
     began = time.perf_counter()
-    made = plan or ScorePlan()
+    own = plan or ScorePlan()
     try:
-        made = plan_of_method(key, prepared.target.task, plan)
+        own = plan_of_method(key, prepared.target.task, plan)
         needed = estimate_method(key, prepared, plan, protocol).bytes
         check_memory(needed, f"comparing {METHODS[key].label}")
         chosen = protocol or choose_protocol(int(prepared.known.sum()), False)
-        fits = fit_protocol(chosen, prepared, made)
-        found, _ = judge_fits(fits, prepared, prepared, made)
+        fits = fit_protocol(chosen, prepared, own)
+        predictions, _ = judge_fits(fits, prepared, prepared, own)
         rows = np.flatnonzero(fits.held)
         seconds = time.perf_counter() - began
-        return _run(key, made, rows, prepared.y[rows], found.take(rows), seconds)
+        return _run(key, own, rows, prepared.y[rows], predictions.take(rows), seconds)
     except Cancelled:
         raise
     except GbuqError as error:
-        told = str(error)
+        sentence = str(error)
         label = METHODS[key].label
-        return _failed(key, made, told if label in told else f"{label}: {told}", began)
+        return _failed(key, own, sentence if label in sentence else f"{label}: {sentence}", began)
     except MemoryError:
-        return _failed(key, made, f"{METHODS[key].label} ran out of memory.", began)
+        return _failed(key, own, f"{METHODS[key].label} ran out of memory.", began)
     except Exception as error:  # of a library: the other methods go on
         _LOG.exception("Comparing %s failed", key)
-        told = f"{METHODS[key].label} failed on this table ({type(error).__name__})."
-        return _failed(key, made, told, began)
+        sentence = f"{METHODS[key].label} failed on this table ({type(error).__name__})."
+        return _failed(key, own, sentence, began)
 
 
 def _failed(key: str, plan: ScorePlan, error: str, began: float) -> MethodRun:
@@ -429,20 +429,20 @@ def _run(
     plan: ScorePlan,
     rows: NDArray[np.int64],
     y: NDArray[np.float64],
-    found: Predictions,
+    predictions: Predictions,
     seconds: float,
 ) -> MethodRun:
-    values = {"nll": found.nll}
-    if found.probabilities.shape[1]:
-        values["wrong"] = (found.loc != y).astype(np.float64)
+    values = {"nll": predictions.nll}
+    if predictions.probabilities.shape[1]:
+        values["wrong"] = (predictions.loc != y).astype(np.float64)
     else:
-        law = law_of(found)
+        law = law_of(predictions)
         lower, upper = law.interval(LEVEL)
         values["crps"] = law.crps(y)
-        values["squared_error"] = (y - found.loc) ** 2
+        values["squared_error"] = (y - predictions.loc) ** 2
         values["inside"] = ((y >= lower) & (y <= upper)).astype(np.float64)
     return MethodRun(
-        key=key, plan=plan, rows=rows, values=values, total=found.uncertainty.total,
+        key=key, plan=plan, rows=rows, values=values, total=predictions.uncertainty.total,
         seconds=seconds,
     )  # fmt: skip
 
@@ -512,7 +512,7 @@ def compare_runs(
     best, against = {}, {}
     for score in about:
         best[score.key] = _best(
-            score, {key: found[score.key].value for key, found in scores.items()}
+            score, {key: estimates[score.key].value for key, estimates in scores.items()}
         )
         chosen = reference if reference in scores else None
         against[score.key] = chosen or best[score.key]
@@ -598,8 +598,8 @@ def compare_methods(
             known[trained] = run_of_scored(trained, scored)
     missing = [key for key in keys if key not in known]
     if missing:
-        found = run_methods(missing, prepared, plan, protocol)
-        known |= {run.key: run for run in found}
+        runs = run_methods(missing, prepared, plan, protocol)
+        known |= {run.key: run for run in runs}
     return compare_runs([known[key] for key in keys], reference)
 
 
@@ -712,36 +712,36 @@ def write_score(score: ComparedScore, value: float, sign: str = "") -> str:
     return f"{plus}{percent(value, 1)}"
 
 
-def write_cell(found: MethodComparison, method: ComparedMethod, score: ComparedScore) -> str:
+def write_cell(compared: MethodComparison, method: ComparedMethod, score: ComparedScore) -> str:
     """A score in a table: its value, standard error or 95 % band, and mark; or nothing."""
     if not method.scores:
         return ""
     part = method.scores[score.key]
     if score.unit:
-        told = f"{digits(part.value)} \u00b1 {digits(part.se, 2)}"
+        text = f"{digits(part.value)} \u00b1 {digits(part.se, 2)}"
     else:
         low, high = (percent(end, 0).removesuffix(" %") for end in (part.low, part.high))
-        told = f"{percent(part.value, 1)} ({low} to {high})"
-    if found.best[score.key] != method.key or sum(bool(m.scores) for m in found.methods) < 2:
-        return told
-    return f"{told}, {'nearest' if score.better == 'near' else 'best'}"
+        text = f"{percent(part.value, 1)} ({low} to {high})"
+    if compared.best[score.key] != method.key or sum(bool(m.scores) for m in compared.methods) < 2:
+        return text
+    return f"{text}, {'nearest' if score.better == 'near' else 'best'}"
 
 
-def describe_comparison(found: MethodComparison) -> list[str]:
+def describe_comparison(compared: MethodComparison) -> list[str]:
     """One sentence or two for each score: which is best, which are not told apart from it, and how
     much worse the others are. Plain text without the user's words.
 
     With a chosen reference the others are called better or worse than it.
     """
-    ran = {method.key: method for method in found.methods if method.scores}
+    ran = {method.key: method for method in compared.methods if method.scores}
     if not ran:
         return ["No method could be compared."]
-    told = []
-    for score in found.scores:
-        base = found.reference[score.key]
+    sentences = []
+    for score in compared.scores:
+        base = compared.reference[score.key]
         value = ran[base].scores[score.key].value
         amount = f"{write_score(score, value)}{f' {score.unit}' if score.unit else ''}"
-        is_best = base == found.best[score.key]
+        is_best = base == compared.best[score.key]
         what = "is nearest to 90 %" if score.better == "near" else "is best"
         first = f"{ran[base].label} {what if is_best else 'is compared with'} ({amount})."
         others = [method for method in ran.values() if method.key != base]
@@ -753,8 +753,8 @@ def describe_comparison(found: MethodComparison) -> list[str]:
             gap = method.differences[score.key]
             if gap.told_apart:
                 parts.append(_apart(method.label, score, gap))
-        told.append(" ".join(parts))
-    return told
+        sentences.append(" ".join(parts))
+    return sentences
 
 
 def _apart(label: str, score: ComparedScore, gap: Difference) -> str:

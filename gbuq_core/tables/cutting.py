@@ -71,8 +71,7 @@ class CutModel:
 
     def predict_members(self, X: pd.DataFrame) -> np.ndarray:
         """As the estimator's own, of the members that count."""
-        members: np.ndarray = self.estimator.predict_members(X, **self.chosen)
-        return members
+        return self.estimator.predict_members(X, **self.chosen)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -92,8 +91,7 @@ class CutModel:
     @property
     def _points(self) -> NDArray[np.int64]:
         cut = self.cut
-        points: NDArray[np.int64] = self.estimator.member_trees(cut.step, cut.start, cut.burn_in)
-        return points
+        return self.estimator.member_trees(cut.step, cut.start, cut.burn_in)
 
 
 class Stages(NamedTuple):
@@ -120,34 +118,31 @@ def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Sta
     )
     if n_bytes > most_bytes:
         return None
-    found = [
+    stages = [
         all_classes(possible_members(model.estimator, X), model.estimator, n_classes)
         if len(X)
         else np.empty((0, 0, 0))
         for model, X in parts
     ]
     n_models = len(scored.models)
-    return Stages(tuple(found[:n_models]), tuple(found[n_models:]))
+    return Stages(tuple(stages[:n_models]), tuple(stages[n_models:]))
 
 
 def possible_members(estimator: Any, X: pd.DataFrame) -> NDArray[np.float64]:
     """Predictions of all members that a cut may choose from, (n_possible, n_rows, n_outputs)."""
-    if estimator.plan_.ensemble != "virtual":
-        members: NDArray[np.float64] = estimator.predict_members(X)
-    elif estimator.plan_.cyclical:
-        members = estimator.predict_members(X, burn_in_cycles=0)
-    else:
-        members = estimator.predict_members(X, truncation_step=1, truncation_start=0.0)
-    return members
+    is_virtual = estimator.plan_.ensemble == "virtual"
+    return estimator.predict_members(X, **(_every_member(estimator) if is_virtual else {}))
+
+
+def _every_member(estimator: Any) -> dict[str, Any]:
+    """All members of a virtual ensemble, as keywords of its predicting methods."""
+    if estimator.plan_.cyclical:
+        return {"burn_in_cycles": 0}
+    return {"truncation_step": 1, "truncation_start": 0.0}
 
 
 def _possible_points(estimator: Any) -> NDArray[np.int64]:
-    points: NDArray[np.int64] = (
-        estimator.member_trees(burn_in_cycles=0)
-        if estimator.plan_.cyclical
-        else estimator.member_trees(truncation_step=1, truncation_start=0.0)
-    )
-    return points
+    return estimator.member_trees(**_every_member(estimator))
 
 
 def _n_possible(estimator: Any) -> int:
@@ -211,9 +206,9 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
             )
             for number, kept in enumerate(measured)
         ]  # fmt: skip
-        held = np.sort(np.concatenate([kept.rows for kept in measured]))
-        found = joined(parts, [kept.rows for kept in measured])
-        scores = evaluate_measured(scored.training, held, found)
+        held = [kept.rows for kept in measured]
+        rows = np.sort(np.concatenate(held))
+        scores = evaluate_measured(scored.training, rows, joined(parts, held))
     return refresh_output(
         replace(
             scored,

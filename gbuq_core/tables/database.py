@@ -91,11 +91,11 @@ def read_query(query: str, database: str | Engine, *, to_score: bool = False) ->
         with engine.connect() as connection, _only_reading(connection):
             names, pieces = _fetch(connection, query)
     except exc.DBAPIError as error:
-        said = " ".join(str(error.orig).split())[:_MOST_LETTERS]
-        raise TableError(f"The database refused the query ({said}): check it.") from None
+        words = " ".join(str(error.orig).split())[:_MOST_LETTERS]
+        raise TableError(f"The database refused the query ({words}): check it.") from None
     except exc.SQLAlchemyError as error:
-        said = " ".join(str(error).split())[:_MOST_LETTERS]
-        raise TableError(f"The query cannot be run ({said}): check it.") from None
+        words = " ".join(str(error).split())[:_MOST_LETTERS]
+        raise TableError(f"The query cannot be run ({words}): check it.") from None
     finally:
         if isinstance(database, str):
             engine.dispose()
@@ -125,9 +125,9 @@ def check_reads_only(query: str) -> None:
         raise InvalidParameter("The query must begin with SELECT or WITH: a table is only read.")
     if ";" in words:
         raise InvalidParameter("The query must be a single one, but there is a ; inside: split it.")
-    found = _CHANGES.search(words)
-    if found:
-        word = found[0].upper()
+    change = _CHANGES.search(words)
+    if change:
+        word = change[0].upper()
         raise InvalidParameter(
             f"The query has the word {word}, which may change the database: leave it out, or put "
             "it in quotation marks if it is a name."
@@ -136,8 +136,8 @@ def check_reads_only(query: str) -> None:
 
 def sqlite_path(url: str) -> Path | None:
     """The file of an SQLite URL; None of other ones."""
-    found = re.match(r"sqlite(?:\+\w+)?:///([^?]+)", url)
-    return Path(found[1]) if found and found[1] != ":memory:" else None
+    match = re.match(r"sqlite(?:\+\w+)?:///([^?]+)", url)
+    return Path(match[1]) if match and match[1] != ":memory:" else None
 
 
 def _engine_of(url: str) -> Engine:

@@ -140,18 +140,18 @@ def deciding_rows(
     k = check_number("k", k, 1, integer=True)
     least = check_number("differs", differs, 0.0)
     number = int(scored.model_of_row[row])
-    found = leaves or model_leaves(scored, number)
+    learnt = leaves or model_leaves(scored, number)
     model = scored.models[number].estimator
     own = read_by_model(model, scored.scored.X.iloc[[row]])
-    own = boosted_of(model).leaf_indices(own)[:, found.trees]
-    itself = scored.scored is scored.training and row in found.rows
-    near = nearest(found.leaves, own, min(k + int(itself), len(found.rows)))
+    own = boosted_of(model).leaf_indices(own)[:, learnt.trees]
+    itself = scored.scored is scored.training and row in learnt.rows
+    near = nearest(learnt.leaves, own, min(k + int(itself), len(learnt.rows)))
     columns = tuple(feature_groups(scored.training))
     cells = {column: prepared_cell(scored.scored, row, column) for column in columns}
-    spreads = _spreads(scored, found.rows)
+    spreads = _spreads(scored, learnt.rows)
     chosen: list[DecidingRow] = []
     for place, affinity in zip(near.indices[0].tolist(), near.affinities[0].tolist(), strict=True):
-        other = int(found.rows[place])
+        other = int(learnt.rows[place])
         if (itself and other == row) or len(chosen) == k:
             continue
         theirs = {column: prepared_cell(scored.training, other, column) for column in columns}
@@ -159,7 +159,7 @@ def deciding_rows(
             DecidingRow(
                 other,
                 affinity,
-                affinity / len(found.trees),
+                affinity / len(learnt.trees),
                 target_of(scored, other),
                 tuple(cell_text(theirs[column]) for column in columns),
                 tuple(
@@ -169,7 +169,7 @@ def deciding_rows(
             )
         )
     texts = tuple(cell_text(cells[column]) for column in columns)
-    return DecidingRows(row, len(found.trees), columns, texts, tuple(chosen))
+    return DecidingRows(row, len(learnt.trees), columns, texts, tuple(chosen))
 
 
 def model_leaves(scored: ScoredTable, number: int) -> ModelLeaves:
@@ -221,18 +221,18 @@ def why_no_deciding(scored: ScoredTable) -> str:
 
 def _spreads(scored: ScoredTable, rows: NDArray[np.int64]) -> dict[str, float]:
     """The std of each column's numbers, or days, over these training rows; 0 for categories."""
-    found = {}
+    spreads = {}
     for column, features in feature_groups(scored.training).items():
         values = scored.training.X[features[0]].iloc[rows]
         if isinstance(values.dtype, pd.CategoricalDtype):
-            found[column] = 0.0
+            spreads[column] = 0.0
             continue
         known = values.to_numpy(dtype=np.float64)
         known = known[np.isfinite(known)]
         largest = float(np.max(np.abs(known), initial=0.0))
         # Divided by the largest first, so that no square overflows.
-        found[column] = largest * float(np.std(known / largest)) if largest > 0.0 else 0.0
-    return found
+        spreads[column] = largest * float(np.std(known / largest)) if largest > 0.0 else 0.0
+    return spreads
 
 
 def _differ(own: Any, other: Any, least: float) -> bool:

@@ -220,8 +220,8 @@ def _marked(text: Any) -> Any:
 
 def _matches(text: Any, mark: str) -> NDArray[np.bool_]:
     """Which texts are numbers with this decimal mark."""
-    found = pc.match_substring_regex(text, number_pattern(mark))
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+    matches = pc.match_substring_regex(text, number_pattern(mark))
+    return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _count(text: Any) -> _Counts:

@@ -153,9 +153,9 @@ def _decode_old(data: bytes) -> Text:
     beyond_ascii = sum(letter > "\x7f" for letter in beginning[:_SAMPLE_BYTES])
     if damaged < MOST_DAMAGED * beyond_ascii:
         return Text(_recoded(data, "utf-8", STRAY), "utf-8", (stray_sentence(damaged),))
-    found = guess_encoding(data)
+    encoding = guess_encoding(data)
     try:
-        return _decode_as(data, found, guessed=True)
+        return _decode_as(data, encoding, guessed=True)
     except TableError:  # beyond the sample
         return _decode_as(data, "latin-1", guessed=True)
 

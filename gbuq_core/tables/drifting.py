@@ -211,9 +211,9 @@ def measure_drift(scored: ScoredTable, seed: int = 0) -> TableDrift:
     """
     if scored.protocol != "new_file":
         raise InvalidData("There is no second file that could differ from the first: give one.")
-    first, found = FirstFile(scored.training), scored.unfamiliarity
-    counts = first.count(scored.scored.X, None if found is None else found.rows.score)
-    return first.compare(counts, found, seed)
+    first, measured = FirstFile(scored.training), scored.unfamiliarity
+    counts = first.count(scored.scored.X, None if measured is None else measured.rows.score)
+    return first.compare(counts, measured, seed)
 
 
 class ColumnCounts(NamedTuple):
@@ -324,7 +324,7 @@ class FirstFile:
         return SecondCounts(len(second), int(out.sum()), n_foreign, tuple(columns), unfamiliarity)
 
     def compare(
-        self, counts: SecondCounts, found: TableUnfamiliarity | None, seed: int = 0
+        self, counts: SecondCounts, unfamiliar: TableUnfamiliarity | None, seed: int = 0
     ) -> TableDrift:
         """How the second file differs."""
         level = 1.0 - (1.0 - _LEVEL) / max(len(self._columns), 1)
@@ -334,9 +334,9 @@ class FirstFile:
             columns.append(self._column(number, bins, rows, counts.n_rows, level, seed))
         columns.sort(key=lambda column: -column.psi)
         foreign, usual_foreign, unfamiliarity = np.nan, np.nan, None
-        if found is not None:
-            foreign, usual_foreign = counts.n_foreign / counts.n_rows, _usual_foreign(found)
-            held = _rows_in(_UNFAMILIARITY_EDGES, found.estimator.held_out_.score)
+        if unfamiliar is not None:
+            foreign, usual_foreign = counts.n_foreign / counts.n_rows, _usual_foreign(unfamiliar)
+            held = _rows_in(_UNFAMILIARITY_EDGES, unfamiliar.estimator.held_out_.score)
             unfamiliarity = _histograms(_UNFAMILIARITY_EDGES, held, counts.unfamiliarity)
         return TableDrift(
             n_first=self._n_rows,
@@ -419,16 +419,16 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, N_BINS + 1)
     both = [_rows_in(edges, values) for values in pair]
-    found = _histograms(edges, both[0], both[1], write)
-    return found._replace(dates=tuple(write(edges.tolist()))) if write is dates_apart else found
+    dates = tuple(write(edges.tolist())) if write is dates_apart else ()
+    return _histograms(edges, both[0], both[1], write)._replace(dates=dates)
 
 
-def foreign_share(found: TableUnfamiliarity) -> float:
+def foreign_share(unfamiliarity: TableUnfamiliarity) -> float:
     """The share of rows that are less familiar than every held-out row, in all folds.
 
     Not of ``times_beyond`` above 1: it is a mean over folds, and one fold alone may raise it.
     """
-    return float(np.mean(_is_foreign(found.rows.score)))
+    return float(np.mean(_is_foreign(unfamiliarity.rows.score)))
 
 
 def why_no_coverage(scored: ScoredTable) -> str:
@@ -439,11 +439,11 @@ def why_no_coverage(scored: ScoredTable) -> str:
     """
     if scored.protocol != "new_file":
         return ""
-    found, n = scored.unfamiliarity, len(scored.scored.X)
+    measured, n = scored.unfamiliarity, len(scored.scored.X)
     classes = scored.training.target.classes
-    if found is not None:
+    if measured is not None:
         return coverage_withheld(
-            classes, n, foreign_share(found), _usual_foreign(found), True, found.is_foreign
+            classes, n, foreign_share(measured), _usual_foreign(measured), True, measured.is_foreign
         )
     out, usual = np.zeros(n, bool), 0.0
     first = scored.training.X.loc[scored.training.known]
@@ -471,9 +471,9 @@ def coverage_withheld(
     )
 
 
-def may_use(drift: TableDrift, found: TableUnfamiliarity | None) -> str:
+def may_use(drift: TableDrift, unfamiliarity: TableUnfamiliarity | None) -> str:
     """Whether the model of the first file may be used on the second, in one plain sentence."""
-    if found is not None and found.is_foreign:
+    if unfamiliarity is not None and unfamiliarity.is_foreign:
         return "Do not rely on this model for the second file: it is unlike the first."
     large = [one_line(column.name) for column in drift.shifted if column.psi > LARGE]
     if large:
@@ -481,7 +481,7 @@ def may_use(drift: TableDrift, found: TableUnfamiliarity | None) -> str:
             f"Use this model with care: {listed(large, _NAMED)} shifted a lot. Measure its errors "
             "on some of the new rows first."
         )
-    if found is None:
+    if unfamiliarity is None:
         return "No column shifted a lot. How unfamiliar the new rows are is not measured yet."
     return "You may use this model on the second file: its rows look like those of the first."
 
@@ -508,37 +508,37 @@ def describe_outside(drift: TableDrift) -> str:
 
 def describe_shifts(drift: TableDrift) -> str:
     """Which columns shifted by more than chance, in one sentence of plain text."""
-    found = drift.shifted
-    if not found:
+    shifted = drift.shifted
+    if not shifted:
         return "No column has shifted by more than chance."
     named = ", ".join(
         f"{one_line(column.name)} (PSI {short(column.psi)}, {column.size})"
-        for column in found[:_NAMED]
+        for column in shifted[:_NAMED]
     )
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    more = f" and {len(shifted) - _NAMED} more" if len(shifted) > _NAMED else ""
     columns = counted(len(drift.columns), "column")
-    return f"{len(found)} of {columns} shifted by more than chance: {named}{more}."
+    return f"{len(shifted)} of {columns} shifted by more than chance: {named}{more}."
 
 
 def describe_column(column: ColumnDrift) -> str:
     """One column in a sentence or two of plain text, which holds its name and categories."""
     name = one_line(column.name)
     against = "above" if column.shifted else "within"
-    told = [
+    parts = [
         f"{name}: PSI {short(column.psi)}, {column.size}. This is {against} what chance gives for "
         f"so many rows (up to {short(column.chance)})."
     ]
     if column.outside > 0.0:
-        told.append(f"{_share(column.outside)} of the rows are outside the first file's range.")
+        parts.append(f"{_share(column.outside)} of the rows are outside the first file's range.")
     if column.n_new_level:
         rows = counted(column.n_new_level, "row holds", "rows hold")
-        told.append(f"{rows} a category that is new: {listed(column.new_levels, 3)}.")
+        parts.append(f"{rows} a category that is new: {listed(column.new_levels, 3)}.")
     before, after = column.missing
     if column.newly_missing:
-        told.append(f"It is missing in {_share(after)} of the rows, in the first file never.")
+        parts.append(f"It is missing in {_share(after)} of the rows, in the first file never.")
     elif before or after:
-        told.append(f"It is missing in {_share(before)} of the rows, then in {_share(after)}.")
-    return " ".join(told)
+        parts.append(f"It is missing in {_share(before)} of the rows, then in {_share(after)}.")
+    return " ".join(parts)
 
 
 def drift_csv(drift: TableDrift) -> str:
@@ -623,8 +623,7 @@ class _Bins(NamedTuple):
         if self.range.levels is not None:
             new = len(self.names) - 1
             by_code = [self.place.get(str(level), new) for level in cells.cat.categories]
-            found: NDArray[np.int64] = np.array([*by_code, -1], np.int64)[cells.cat.codes]
-            return found
+            return np.array([*by_code, -1], np.int64)[cells.cat.codes]
         values = cells.to_numpy(np.float64)
         return np.where(np.isnan(values), -1, np.searchsorted(self.edges, values, side="left"))
 
@@ -687,8 +686,8 @@ def _edges(known: NDArray[np.float64]) -> NDArray[np.float64]:
     edges = np.quantile(known, _DECILES, method="inverted_cdf")
     heavy = np.flatnonzero(counts >= _HEAVY * len(known))
     before = distinct[heavy[heavy > 0] - 1]
-    found = np.unique(np.concatenate([edges, distinct[heavy], before]))
-    return found[found < distinct[-1]]
+    ends = np.unique(np.concatenate([edges, distinct[heavy], before]))
+    return ends[ends < distinct[-1]]
 
 
 def _psi(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -697,8 +696,7 @@ def _psi(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.floa
         (counts + SMOOTHING) / (counts.sum(axis=1, keepdims=True) + SMOOTHING * counts.shape[1])
         for counts in (first, second)
     )
-    found: NDArray[np.float64] = np.sum((q - p) * np.log(q / p), axis=1)
-    return found
+    return np.sum((q - p) * np.log(q / p), axis=1)
 
 
 def _chance(
@@ -709,8 +707,8 @@ def _chance(
 
     pooled = (first + second) / (first.sum() + second.sum())
     drawn = [rng.multinomial(int(counts.sum()), pooled, _DRAWS) for counts in (first, second)]
-    found = _psi(*drawn)
-    mean, variance = float(found.mean()), float(found.var())
+    indices = _psi(*drawn)
+    mean, variance = float(indices.mean()), float(indices.var())
     if variance == 0.0:
         return mean
     return float(gammaincinv(mean * mean / variance, level) * variance / mean)
@@ -721,9 +719,9 @@ def _is_foreign(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     return scores > 1.0 - _ROUNDING
 
 
-def _usual_foreign(found: TableUnfamiliarity) -> float:
+def _usual_foreign(unfamiliarity: TableUnfamiliarity) -> float:
     """The most rows that are usually beyond the largest of n held-out values: each 1 in n + 1."""
-    return 1.0 / (max(len(found.estimator.held_out_.score) // N_FOLDS, 1) + 1)
+    return 1.0 / (max(len(unfamiliarity.estimator.held_out_.score) // N_FOLDS, 1) + 1)
 
 
 def _rows_in(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -160,19 +160,19 @@ def score_edited(
     check_number("level", level, 0.01, 0.999)
     cells = {column: read_cell(scored, column, value) for column, value in edits.items()}
     X = row_versions(scored, row, [_features(scored, cells)])
-    said = predict_versions(scored, row, X)
-    lower, upper = _interval(scored, said, level)
-    found = explain_version(scored, row, X)
+    predictions = predict_versions(scored, row, X)
+    lower, upper = _interval(scored, predictions, level)
+    judged = explain_version(scored, row, X)
     classes = scored.training.target.classes
     return EditedRow(
-        classes[int(said.loc[0])] if classes else float(said.loc[0]),
+        classes[int(predictions.loc[0])] if classes else float(predictions.loc[0]),
         float(lower[0]),
         float(upper[0]),
-        said.probabilities[0],
-        said.uncertainty,
-        math.nan if found is None else float(found[0].score[0]),
-        math.nan if found is None else float(found[0].times_beyond[0]),
-        () if found is None else found[1],
+        predictions.probabilities[0],
+        predictions.uncertainty,
+        math.nan if judged is None else float(judged[0].score[0]),
+        math.nan if judged is None else float(judged[0].times_beyond[0]),
+        () if judged is None else judged[1],
         tuple(
             (column, note)
             for column, cell in cells.items()
@@ -221,19 +221,19 @@ def column_curve(
     kind = scored.training.schema.column(column).kind
     values = column_values(scored, row, column, most, cells.get(column))
     X = row_versions(scored, row, [_features(scored, {**cells, column: value}) for value in values])
-    said = predict_versions(scored, row, X)
-    lower, upper = _interval(scored, said, level)
+    predictions = predict_versions(scored, row, X)
+    lower, upper = _interval(scored, predictions, level)
     judged = judge_versions(scored, row, X)
     return ColumnCurve(
         column,
         kind,
         tuple(values),
         tuple(cell_text(value) for value in values),
-        said.loc,
+        predictions.loc,
         lower,
         upper,
-        said.probabilities,
-        said.uncertainty,
+        predictions.probabilities,
+        predictions.uncertainty,
         np.full(len(values), np.nan) if judged is None else judged.score,
     )
 
@@ -279,8 +279,8 @@ def read_cell(scored: ScoredTable, column: str, value: Value) -> Any:
         return _read_number(about, value)
     if about.kind == "date":
         return _read_date(about, value)
-    found = as_categories(pa.array([value]), about)
-    return None if found.codes[0] < 0 else str(found.categories[0])
+    categories = as_categories(pa.array([value]), about)
+    return None if categories.codes[0] < 0 else str(categories.categories[0])
 
 
 def prepared_cell(prepared: Prepared, row: int, column: str) -> Any:
@@ -365,15 +365,15 @@ def _read_date(column: Column, value: Value) -> Any:
 
 def _features(scored: ScoredTable, cells: Mapping[str, Any]) -> dict[str, Any]:
     """The features of new cells, by name; None is missing."""
-    found: dict[str, Any] = {}
+    features: dict[str, Any] = {}
     for feature in scored.training.features:
         if feature.column not in cells:
             continue
         cell = cells[feature.column]
         if feature.part and cell is not None:
             cell = float(date_part(np.array([cell], "datetime64[us]"), feature.part)[0])
-        found[feature.name] = cell
-    return found
+        features[feature.name] = cell
+    return features
 
 
 def row_versions(
@@ -409,13 +409,13 @@ def predict_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Predicti
 
 
 def _interval(
-    scored: ScoredTable, said: Predictions, level: float
+    scored: ScoredTable, predictions: Predictions, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if scored.training.target.classes:
-        none = np.full(len(said.loc), np.nan)
+        none = np.full(len(predictions.loc), np.nan)
         return none, none
-    found = law_of(said).interval(level)
-    return found.lower, found.upper
+    interval = law_of(predictions).interval(level)
+    return interval.lower, interval.upper
 
 
 def _rounded(steps: NDArray[np.float64]) -> NDArray[np.float64]:

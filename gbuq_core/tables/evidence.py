@@ -9,7 +9,7 @@ from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.tables.cutting import held_out_rows
 from gbuq_core.tables.predicting import Predictions, predict_rows, row_errors
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.tables.unfamiliar import Evidence, bootstrap_evidence
+from gbuq_core.tables.unfamiliar import Evidence, bootstrap_evidence, held_out_unfamiliarity
 
 
 def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
@@ -20,8 +20,7 @@ def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
     kept = vars(scored)
     if "_evidence" not in kept:
         kept["_evidence"] = _find(scored)
-    found: dict[str, Evidence] = kept["_evidence"]
-    return found
+    return kept["_evidence"]
 
 
 def _find(scored: ScoredTable) -> dict[str, Evidence]:
@@ -42,29 +41,28 @@ _Part = tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]
 def _own_rows(scored: ScoredTable) -> _Part:
     """Errors of the held-out rows of the first file, and what orders them."""
     rows = np.flatnonzero(held_out_rows(scored))
-    found = scored.unfamiliarity
-    score = np.empty(0) if found is None else found.rows.score[rows]
+    unfamiliarity = scored.unfamiliarity
+    score = np.empty(0) if unfamiliarity is None else unfamiliarity.rows.score[rows]
     errors = row_errors(scored.scored, scored.predictions)[rows]
     return errors, _orders(scored.predictions, rows, score)
 
 
 def _second_file(scored: ScoredTable) -> list[_Part]:
     """The same of the fifth that was held out beside a second file, by the models without it."""
-    training, found = scored.training, scored.unfamiliarity
+    training = scored.training
     n_classes, step = len(training.target.classes), training.resolution
-    place = np.cumsum(training.known) - 1  # among the rows with a target
     parts = []
     for kept in scored.measured:
         X, y = training.X.iloc[kept.rows], training.y[kept.rows]
         judged = predict_rows(kept.model.estimator, X, y, n_classes, step)
-        own = training._replace(y=y)
-        score = np.empty(0) if found is None else found.estimator.held_out_.score[place[kept.rows]]
-        parts.append((row_errors(own, judged), _orders(judged, np.arange(len(y)), score)))
+        score = held_out_unfamiliarity(scored, kept.rows)
+        orders = _orders(judged, np.arange(len(y)), np.empty(0) if score is None else score)
+        parts.append((row_errors(training._replace(y=y), judged), orders))
     return parts
 
 
 def _orders(
     predictions: Predictions, rows: NDArray[np.int64], score: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    found = {kind: getattr(predictions.uncertainty, kind)[rows] for kind in UNCERTAINTY_KINDS}
-    return {**found, "unfamiliarity": score}
+    parts = {kind: getattr(predictions.uncertainty, kind)[rows] for kind in UNCERTAINTY_KINDS}
+    return {**parts, "unfamiliarity": score}

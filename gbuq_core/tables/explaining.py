@@ -240,10 +240,8 @@ def column_distribution(
         levels = [str(name) for name in counts.index[:bins]]
         if level and level not in levels:
             levels = [*levels[: bins - 1], level]
-        found = np.array([int(counts.get(name, 0)) for name in levels], dtype=np.int64)
-        return ColumnDistribution(
-            column, True, np.empty(0), tuple(levels), found, float("nan"), level
-        )
+        n_rows = np.array([int(counts.get(name, 0)) for name in levels], dtype=np.int64)
+        return ColumnDistribution(column, True, np.empty(0), tuple(levels), n_rows, np.nan, level)
     values = learnt.to_numpy(dtype=np.float64)
     values = values[~np.isnan(values)]
     if not len(values):
@@ -287,12 +285,12 @@ class _Walk(NamedTuple):
 
     def measure(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Total, data and knowledge uncertainty and the interval's width, (4, n_rows)."""
-        said = predict_rows(self.model, X, np.full(len(X), np.nan), self.n_classes, self.step)
+        rows = predict_rows(self.model, X, np.full(len(X), np.nan), self.n_classes, self.step)
         width = np.full(len(X), np.nan)
         if not self.n_classes:
-            lower, upper = law_of(said).interval(USUAL_LEVEL)
+            lower, upper = law_of(rows).interval(USUAL_LEVEL)
             width = upper - lower
-        return np.stack([*said.uncertainty, width])
+        return np.stack([*rows.uncertainty, width])
 
     def effects(
         self,
@@ -314,13 +312,13 @@ class _Walk(NamedTuple):
                 block = places[start : start + at_once]
                 ways = np.arange(start, start + len(block)) // 2
                 copies = _copies(own, background.iloc[ways], groups, block)
-                found = self.measure(copies)
+                values = self.measure(copies)
                 # The row itself is at the end: exactly 0 for a column that no model uses.
-                found, row = found[:, :-1].reshape(4, len(block), n), found[:, -1]
+                values, row = values[:, :-1].reshape(4, len(block), n), values[:, -1]
                 last = np.broadcast_to(row[:, None, None], (4, len(block), 1))
-                gaps = np.diff(np.concatenate([found, last], axis=2), axis=2)
+                gaps = np.diff(np.concatenate([values, last], axis=2), axis=2)
                 steps += np.take_along_axis(gaps, block[None], axis=2).sum(axis=1).T
-                first += found[:, :, 0].sum(axis=1)
+                first += values[:, :, 0].sum(axis=1)
         return np.stack([row, first / len(places)]), steps / len(places)
 
 

@@ -175,11 +175,11 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     everything = _judge(X, (), judging, every, counted_as)
     assert everything is not None  # there are at least 50 judging rows
     cohorts.sort(key=lambda cohort: -getattr(cohort, measure))
-    found = tuple(cohorts) if len(cohorts) > 1 else ()
-    return Failures(measure, found, everything, len(looking))
+    groups = tuple(cohorts) if len(cohorts) > 1 else ()
+    return Failures(measure, groups, everything, len(looking))
 
 
-def failing_groups(scored: ScoredTable, found: Failures) -> Groups:
+def failing_groups(scored: ScoredTable, failures: Failures) -> Groups:
     """All rows of the first file by the groups that were found, for the learning curve by group.
 
     Rows in none, whose cell is missing where a condition asks for a number, are a group of their
@@ -193,9 +193,9 @@ def failing_groups(scored: ScoredTable, found: Failures) -> Groups:
     """
     X = scored.training.X
     codes = np.full(len(X), -1, np.int64)
-    for number in range(len(found.cohorts))[::-1]:
-        codes[_holds(X, found.cohorts[number].conditions)] = number
-    names = tuple(cohort.text for cohort in found.cohorts)
+    for number in range(len(failures.cohorts))[::-1]:
+        codes[_holds(X, failures.cohorts[number].conditions)] = number
+    names = tuple(cohort.text for cohort in failures.cohorts)
     if (codes >= 0).all():
         return Groups(codes, names)
     return Groups(np.where(codes < 0, len(names), codes), (*names, "other rows"))
@@ -259,11 +259,11 @@ def _leaves(tree: object, questions: _Questions) -> list[tuple[Condition, ...]]:
     """The conditions of each leaf, without those that another one implies."""
     left, right = tree.children_left, tree.children_right  # type: ignore[attr-defined]
     feature, threshold = tree.feature, tree.threshold  # type: ignore[attr-defined]
-    found: list[tuple[Condition, ...]] = []
+    leaves: list[tuple[Condition, ...]] = []
 
     def walk(node: int, path: tuple[Condition, ...]) -> None:
         if left[node] < 0:
-            found.append(_shortest(path))
+            leaves.append(_shortest(path))
             return
         column, level = questions.names[feature[node]]
         if level is None:
@@ -280,7 +280,7 @@ def _leaves(tree: object, questions: _Questions) -> list[tuple[Condition, ...]]:
         walk(right[node], (*path, sides[1]))
 
     walk(0, ())
-    return [conditions for conditions in found if conditions]
+    return [conditions for conditions in leaves if conditions]
 
 
 def _shortest(path: tuple[Condition, ...]) -> tuple[Condition, ...]:

@@ -363,15 +363,15 @@ def assemble(
     left: list[LeftOut] = []
     if source.format in ("csv", "excel") and not source.options.keep_rows:
         named = list(zip(names, (array for _, array in columns), strict=True))
-        stays, left, said = no_data.find_rows(lambda: [named], row_numbers, source.mark.decimal)
-        notices = [*notices, *said]
+        stays, left, texts = no_data.find_rows(lambda: [named], row_numbers, source.mark.decimal)
+        notices = [*notices, *texts]
         if not stays.all():
             data = data.filter(pa.array(stays)).combine_chunks()
             row_numbers, lines = row_numbers[stays], lines[stays[: len(lines)]]
         for place, name in enumerate(names):
-            whole, told = no_data.filled_groups(name, single_chunk(data, place))
-            if told:
-                notices = [*notices, told]
+            whole, sentence = no_data.filled_groups(name, single_chunk(data, place))
+            if sentence:
+                notices = [*notices, sentence]
                 data = data.set_column(place, name, whole)
     left += [LeftOut(None, name, OWN) for name in no_data.own_columns(names)]
     return Table(data, source, (*notices, *renamed), row_numbers, tuple(left), lines)

@@ -78,9 +78,9 @@ def _one_clause(
     measures: Mapping[str, np.ndarray],
     marks: Mapping[str, str],
 ) -> np.ndarray:
-    said = " ".join(clause.lower().split())
-    if said in REVIEWED and "reviewed" in measures:
-        return np.asarray(measures["reviewed"] == REVIEWED[said], bool)
+    words = " ".join(clause.lower().split())
+    if words in REVIEWED and "reviewed" in measures:
+        return np.asarray(measures["reviewed"] == REVIEWED[words], bool)
     parts = _CLAUSE.fullmatch(clause)
     if parts is None:
         return _contains(clause.strip('"'), cells)
@@ -101,17 +101,9 @@ def _one_clause(
                 f"{value or 'nothing'}."
             ) from None
         numbers, limit = days
+    compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
     with np.errstate(invalid="ignore"):
-        match sign:
-            case "<":
-                found = numbers < limit
-            case "<=":
-                found = numbers <= limit
-            case ">":
-                found = numbers > limit
-            case _:
-                found = numbers >= limit
-    return np.asarray(found, bool)
+        return compare(numbers, limit)
 
 
 def _column(name: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> pd.Series:
@@ -158,8 +150,8 @@ def _equal(values: pd.Series, numbers: np.ndarray, value: str) -> np.ndarray:
 
 
 def _contains(word: str, cells: pd.DataFrame) -> np.ndarray:
-    found = np.zeros(len(cells), bool)
+    holds = np.zeros(len(cells), bool)
     for name in cells.columns:
         column = cells[name].astype("str")
-        found |= column.str.contains(word, case=False, regex=False, na=False).to_numpy(bool)
-    return found
+        holds |= column.str.contains(word, case=False, regex=False, na=False).to_numpy(bool)
+    return holds

@@ -203,7 +203,7 @@ def score_with_model(
     if new is not None:
         notices += scored.notices
     plan = ScorePlan(method="sglb" if rows.members is not None else "macau", ensemble="virtual")
-    told = ScoredTable(
+    result = ScoredTable(
         frame=frame, added=added, protocol="held_out" if new is None else "new_file",
         scores=scores,  # type: ignore[arg-type]  # None where a second file has no target
         new_scores=None if new is None else scores, training=training, scored=scored,
@@ -212,10 +212,10 @@ def score_with_model(
         seconds=time.perf_counter() - began, held=np.zeros(len(training.X), bool),
     )  # fmt: skip
     if level != USUAL_LEVEL and not target_is.classes:
-        told = with_intervals(told, level)
-    frame, added = _with_more(told.frame, told.added, rows, training)
+        result = with_intervals(result, level)
+    frame, added = _with_more(result.frame, result.added, rows, training)
     return GivenTable(
-        scored=replace(told, frame=frame, added=added),
+        scored=replace(result, frame=frame, added=added),
         matched=matched,
         judge=judge,
         rows=rows,
@@ -238,7 +238,7 @@ def _ask_for_missing(schema: Schema, matched: MatchedModel) -> list[str]:
     ]
 
 
-def explain_with_model(found: GivenTable, row: int) -> GivenExplanation:
+def explain_with_model(given: GivenTable, row: int) -> GivenExplanation:
     """Which training rows a row's prediction comes from, and which columns make it novel.
 
     Parameters
@@ -252,23 +252,23 @@ def explain_with_model(found: GivenTable, row: int) -> GivenExplanation:
     InvalidParameter
         If there is no such row.
     """
-    n_rows = len(found.frame)
+    n_rows = len(given.frame)
     row = check_number("row", row, 0, n_rows - 1, integer=True)
-    rows, training = found.rows, found.scored.training
+    rows, training = given.rows, given.scored.training
     neighbours: tuple[GivenNeighbour, ...] = ()
     if rows.neighbours is not None:
         places = [int(place) for place in rows.neighbours[row] if place >= 0]
-        neighbours = tuple(_neighbour(found, place) for place in places)
-    shares = found.judge.explain_novelty(found.scored.scored.X.iloc[[row]])
+        neighbours = tuple(_neighbour(given, place) for place in places)
+    shares = given.judge.explain_novelty(given.scored.scored.X.iloc[[row]])
     by_column: tuple[tuple[str, float], ...] = ()
     if shares is not None:
-        pairs = zip(found.matched.columns, shares[0].tolist(), strict=True)
+        pairs = zip(given.matched.columns, shares[0].tolist(), strict=True)
         by_column = tuple(sorted(pairs, key=lambda pair: -pair[1]))
     return GivenExplanation(
         row=row,
         neighbours=neighbours,
         novelty_shares=by_column,
-        sentences=tuple(_sentences(found, row, neighbours, by_column, training)),
+        sentences=tuple(_sentences(given, row, neighbours, by_column, training)),
     )
 
 
@@ -318,22 +318,22 @@ def _kinds_of_model(
         return schema, []
     if len(words) < len(levels):
         coded = _columns_of_levels(table, read, words | split, levels)
-        told = [
+        notices = [
             f"The numbers of the column {shown(name)} are categories to the model."
             for name in coded
             if name not in words
         ]
-        return edit_schema(table, schema, kinds=dict.fromkeys(coded, "category")), told
+        return edit_schema(table, schema, kinds=dict.fromkeys(coded, "category")), notices
     words -= split
-    found = [
+    truths = [
         name
         for name in read
         if name in words and holds_truths(as_text(single_chunk(table.data, name)))
     ]
-    told = [
-        f"True and False of the column {shown(name)} are 1 and 0 to the model." for name in found
+    notices = [
+        f"True and False of the column {shown(name)} are 1 and 0 to the model." for name in truths
     ]
-    return edit_schema(table, schema, kinds=dict.fromkeys(found, "numeric")), told
+    return edit_schema(table, schema, kinds=dict.fromkeys(truths, "numeric")), notices
 
 
 def _columns_of_levels(
@@ -396,10 +396,10 @@ def _predictions(
     if is_class:
         nll = nll_of_classes(rows.probabilities, scored.y)
     unseen, missing, where = _flags(scored.X, training.X, matched)
-    found = Predictions(
+    predictions = Predictions(
         rows.loc, rows.probabilities, rows.uncertainty, nll, unseen, missing, where, normal
     )
-    return found if is_class else add_nll(found, scored.y, training.resolution)
+    return predictions if is_class else add_nll(predictions, scored.y, training.resolution)
 
 
 def _flags(
@@ -432,16 +432,16 @@ def _with_more(
     return frame, added._replace(names=(*added.names, *named), units=units)
 
 
-def _neighbour(found: GivenTable, place: int) -> GivenNeighbour:
-    training = found.scored.training
+def _neighbour(given: GivenTable, place: int) -> GivenNeighbour:
+    training = given.scored.training
     value = training.y[place]
     classes = training.target.classes
-    told = classes[int(value)] if classes else short(value, 4)
+    target = classes[int(value)] if classes else short(value, 4)
     cells = training.X.iloc[place]
     return GivenNeighbour(
         place,
-        told,
-        tuple((name, _cell(cells[name])) for name in found.matched.columns),
+        target,
+        tuple((name, _cell(cells[name])) for name in given.matched.columns),
     )
 
 
@@ -452,45 +452,45 @@ def _cell(value: Any) -> str:
 
 
 def _sentences(
-    found: GivenTable,
+    given: GivenTable,
     row: int,
     neighbours: tuple[GivenNeighbour, ...],
     shares: tuple[tuple[str, float], ...],
     training: Prepared,
 ) -> list[str]:
-    rows, target = found.rows, training.target
+    rows, target = given.rows, training.target
     parts = Uncertainty(*(part[row] for part in rows.uncertainty))
-    predicted = predicted_values(found.scored.predictions, target)
+    predicted = predicted_values(given.scored.predictions, target)
     value = str(predicted.iloc[row]) if target.classes else short(rows.loc[row], 4)
-    number = found.scored.scored.row_numbers[row]
-    told = [f"The model predicts {value} for row {number:,}."]
+    number = given.scored.scored.row_numbers[row]
+    sentences = [f"The model predicts {value} for row {number:,}."]
     knows = not np.isnan(parts.knowledge)
     if target.classes:
         knowledge = f"{digits(parts.knowledge)} nats" if knows else "is not known"
-        told.append(f"Data uncertainty is {digits(parts.data)} nats and knowledge uncertainty "
+        sentences.append(f"Data uncertainty is {digits(parts.data)} nats and knowledge uncertainty "
                     f"{knowledge}.")  # fmt: skip
     else:
         knowledge = f"and {digits(np.sqrt(parts.knowledge))} from knowledge"
-        told.append(f"The std is {digits(np.sqrt(parts.data))} from data "
+        sentences.append(f"The std is {digits(np.sqrt(parts.data))} from data "
                     f"{knowledge if knows else '(that from knowledge is not known)'}.")  # fmt: skip
     if neighbours and rows.scale is not None:
         who = ", ".join(f"{training.row_numbers[n.row]:,} ({n.target})" for n in neighbours)
-        told.append(
+        sentences.append(
             f"It falls into the same leaves as the training rows {who}; among its "
-            f"{found.judge.n_neighbors_} neighbours the target has a std of "
+            f"{given.judge.n_neighbors_} neighbours the target has a std of "
             f"{digits(rows.scale[row])}."
         )
     if rows.novelty is not None and shares:
         novelty = rows.novelty[row]
         usual = "farther from the training rows than usual" if novelty > 2.0 else "not unusual"
-        told.append(
+        sentences.append(
             f"Its novelty is {short(novelty, 2)} ({usual}); the column {shares[0][0]} adds most to "
             f"it ({100 * shares[0][1]:.0f} %)."
         )
-    return told
+    return sentences
 
 
-def describe_given(found: GivenTable) -> str:
+def describe_given(given: GivenTable) -> str:
     """How well the model does, in one sentence that says on which rows.
 
     Raises
@@ -498,7 +498,7 @@ def describe_given(found: GivenTable) -> str:
     InvalidParameter
         If no row has a target.
     """
-    scored = found.scored
+    scored = given.scored
     scores: Any = scored.new_scores if scored.protocol == "new_file" else scored.scores
     if scores is None:
         raise InvalidParameter("No row of the second file has a target, so there are no scores.")

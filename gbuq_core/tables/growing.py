@@ -100,8 +100,8 @@ def grow_row(scored: ScoredTable, row: int) -> RowStages:
     target = scored.training.target
     if target.classes:
         none = np.empty((0, 0))
-        found = all_classes(members, ensemble, len(target.classes))
-        return RowStages(row, at, none, none, found, points, scale_trees, target.classes)
+        laws = all_classes(members, ensemble, len(target.classes))
+        return RowStages(row, at, none, none, laws, points, scale_trees, target.classes)
     loc, variance = members[..., 0], members[..., 1]
     if stacked_model(model) is not None and is_on_log_scale(model):  # whose trees learnt logs
         loc, of_y = exp_uncertainty(loc, Uncertainty(variance, variance, 0.0 * variance))

@@ -123,8 +123,8 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     if scored.training.target.classes:
         raise InvalidParameter(why_not_conformal(scored.training.target.classes))
     columns = split_names(column, list(table.names)) or (column,)
-    found = [_groups_of(scored, name, table) for name in columns]
-    held, rows, shared = zip(*found, strict=True)
+    groups = [_groups_of(scored, name, table) for name in columns]
+    held, rows, shared = zip(*groups, strict=True)
     return OwnGroups(column, np.column_stack(held), np.column_stack(rows), sum(shared, ()))
 
 
@@ -275,8 +275,7 @@ def row_intervals(
 def conformal_distances(held: HeldOut, training: Prepared) -> NDArray[np.float64]:
     """How many stds each held-out target lies from its prediction, (n_held,), in its order."""
     centre, std, is_log = _centre_and_std(held.predictions, training)
-    found: NDArray[np.float64] = np.abs((np.log(held.y) if is_log else held.y) - centre) / std
-    return found
+    return np.abs((np.log(held.y) if is_log else held.y) - centre) / std
 
 
 def new_intervals(
@@ -341,8 +340,7 @@ def held_out_inside(
     held = held_out(scored) if held is None else held
     if not conformal:
         pit = law_of(held.predictions).cdf(held.y)
-        inside: NDArray[np.bool_] = np.abs(2.0 * pit - 1.0) <= level
-        return inside
+        return np.abs(2.0 * pit - 1.0) <= level
     calibration = _calibrate(scored, held, by)
     if by is not None and len(np.unique(calibration.part)) == 1:
         half = np.random.default_rng(0).permutation(len(calibration.part)) % 2
@@ -531,8 +529,7 @@ def _weighted_factors(
     order = np.argsort(distances)
     sums = np.cumsum(weights.held[order])
     wanted = level * (sums[-1] + weights.rows) * (1.0 - _ROUNDING)
-    found: NDArray[np.float64] = np.append(distances[order], np.inf)[sums.searchsorted(wanted)]
-    return found
+    return np.append(distances[order], np.inf)[sums.searchsorted(wanted)]
 
 
 def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:
@@ -543,9 +540,9 @@ def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]
         part = np.arange(len(part)) % _PARTS
         parts = np.unique(part)
     if len(parts) > 1:
-        for one in parts:
-            others = part < one if calibration.in_time and one > parts[0] else part != one
-            mine = part == one
+        for own in parts:
+            others = part < own if calibration.in_time and own > parts[0] else part != own
+            mine = part == own
             out[mine] = _group_factors(distances[others], group[others], group[mine], level)
         return out
     for code in np.unique(group):
@@ -580,8 +577,8 @@ def _group_factors(
         ])
         for each in (held, sets)
     )  # fmt: skip
-    found = [_conditional_factor(distances, features, row, level) for row in wanted]
-    out[known] = np.array(found)[place.ravel()] if found else out[known]
+    factors = [_conditional_factor(distances, features, row, level) for row in wanted]
+    out[known] = np.array(factors)[place.ravel()] if factors else out[known]
     return out
 
 

@@ -141,9 +141,9 @@ def held_out(scored: ScoredTable) -> HeldOut:
             )
             for part in scored.measured
         ]
-        found = joined(pieces, [part.rows for part in scored.measured])
+        predictions = joined(pieces, [part.rows for part in scored.measured])
         rows = np.sort(np.concatenate([part.rows for part in scored.measured]))
-        return HeldOut(rows, training.y[rows], found, classes)
+        return HeldOut(rows, training.y[rows], predictions, classes)
     rows = np.flatnonzero(scored.held)
     return HeldOut(rows, training.y[rows], scored.predictions.take(rows), classes)
 
@@ -174,14 +174,14 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     >>> heavy_rows(score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20)))
     ['Row 61 has 100 % of the squared error of the 61 rows held out: its "y" is 186, predicted...']
     """
-    found = heavy_held(scored.training, held_out(scored))
+    sentences = heavy_held(scored.training, held_out(scored))
     if second and scored.protocol == "new_file":
         rows = np.flatnonzero(scored.scored.known)
         classes = scored.training.target.classes
         new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), classes)
-        sentences = heavy_held(scored.scored, new, is_new=True)
-        found += [f"Second file: {one[0].lower()}{one[1:]}" for one in sentences]
-    return found
+        sentences += [f"Second file: {sentence[0].lower()}{sentence[1:]}"
+                      for sentence in heavy_held(scored.scored, new, is_new=True)]  # fmt: skip
+    return sentences
 
 
 def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> list[str]:
@@ -197,10 +197,10 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
     if share <= 0.5 or len(squares) < n_heavy * _FOR_EACH_HEAVY:
         return []
     heavy = np.sort(order[:n_heavy])
-    one = n_heavy == 1
+    single = n_heavy == 1
     if len(numbers):
         rows = enumerated([f"{number:,}" for number in numbers[judged.rows[heavy]]])
-        who = f"Row {rows} has" if one else f"Rows {rows} have"
+        who = f"Row {rows} has" if single else f"Rows {rows} have"
     else:  # of a sample of a large file
         who = counted(n_heavy, "row has", "rows have")
     values = [f"{value:,.15g}" for value in judged.y[heavy]]
@@ -208,13 +208,13 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
     marker = shown(f"{target}={judged.y[heavy[0]]:.15g}")
     return [
         f"{who} {percent(share, 0)} of the squared error of the {len(squares):,} rows "
-        f"{'with a target' if is_new else 'held out'}: {'its' if one else 'their'} "
-        f"{shown(target)} {'is' if one else 'are'} {enumerated(values)}, predicted as "
-        f"{enumerated(predicted)}. {'It is' if one else 'They are'} "
+        f"{'with a target' if is_new else 'held out'}: {'its' if single else 'their'} "
+        f"{shown(target)} {'is' if single else 'are'} {enumerated(values)}, predicted as "
+        f"{enumerated(predicted)}. {'It is' if single else 'They are'} "
         f"{'' if is_new else 'learnt from and '}judged like all others. To leave "
-        f"{'a total or a typing error' if one else 'totals or typing errors'} out, delete "
-        f"{'the row' if one else 'the rows'} from the file, or enter "
-        f"{'its target' if one else 'their targets'} under Missing if (--missing {marker})."
+        f"{'a total or a typing error' if single else 'totals or typing errors'} out, delete "
+        f"{'the row' if single else 'the rows'} from the file, or enter "
+        f"{'its target' if single else 'their targets'} under Missing if (--missing {marker})."
     ]
 
 
@@ -230,7 +230,7 @@ def _classes_never_found(prepared: Prepared, judged: HeldOut, is_new: bool) -> l
             f"{listed([score.name for score in missed])}. They have {counted(n_rows, 'row')} of "
             f"the {len(judged.y):,} {'with a target' if is_new else 'held out'}, all of them wrong."
         ]
-    told = []
+    sentences = []
     for score in missed:
         which = judged.rows[judged.y == judged.classes.index(score.name)]
         numbers = prepared.row_numbers[which] if len(prepared.row_numbers) else []
@@ -238,13 +238,13 @@ def _classes_never_found(prepared: Prepared, judged: HeldOut, is_new: bool) -> l
         if len(numbers) > _MOST_NAMED:
             named.append(f"{len(numbers) - _MOST_NAMED:,} more")
         rows = f" ({'row' if len(numbers) == 1 else 'rows'} {enumerated(named)})" if named else ""
-        told.append(
+        sentences.append(
             f"The class {shown(score.name)} has {counted(score.n_rows, 'row')}{rows} and is never "
             f"predicted: {'it is' if score.n_rows == 1 else 'all of them are'} wrong. Sort by "
             f"{shown('p_' + score.name)} to find rows like "
             f"{'it' if score.n_rows == 1 else 'them'}."
         )
-    return told
+    return sentences
 
 
 def pit_values(held: HeldOut) -> NDArray[np.float64]:
@@ -301,25 +301,25 @@ def _binned(values: NDArray[np.float64], write: Callable[[Sequence[float]], list
         place = np.searchsorted(np.unique(inner), values[known], side="left")
         filled, codes[known] = np.unique(place, return_inverse=True)
         held = [values[known][place == bin_] for bin_ in filled]
-        ends = write([float(end) for found in held for end in (found.min(), found.max())])
+        ends = write([float(end) for part in held for end in (part.min(), part.max())])
         pairs = zip(ends[::2], ends[1::2], strict=True)
         names = [low if low == high else f"{low} to {high}" for low, high in pairs]
     return _with_missing(codes, names)
 
 
-def _by_category(found: pd.Categorical) -> Groups:
-    given = np.asarray(found.codes, dtype=np.int64)
-    count = np.bincount(given[given >= 0], minlength=len(found.categories))
+def _by_category(categories: pd.Categorical) -> Groups:
+    codes = np.asarray(categories.codes, dtype=np.int64)
+    count = np.bincount(codes[codes >= 0], minlength=len(categories.categories))
     order = np.argsort(-count, kind="stable")
     order = order[count[order] > 0]
     kept, others = order[:MOST_GROUPS], order[MOST_GROUPS:]
-    place = np.full(len(found.categories) + 1, -1, np.int64)
+    place = np.full(len(categories.categories) + 1, -1, np.int64)
     place[kept] = np.arange(len(kept))
-    names = [str(found.categories[code]) for code in kept]
+    names = [str(categories.categories[code]) for code in kept]
     if len(others):
         place[others] = len(kept)
         names.append(counted(len(others), "other value"))
-    return _with_missing(place[given], names)
+    return _with_missing(place[codes], names)
 
 
 def _with_missing(codes: NDArray[np.int64], names: list[str]) -> Groups:
@@ -369,10 +369,10 @@ def class_scores(held: HeldOut, asked: NDArray[np.bool_] | None = None) -> list[
     scores = []
     for code, name in enumerate(held.classes):
         mine, called = held.y == code, held.predictions.loc == code
-        n_rows, found = int(mine.sum()), int((mine & called).sum())
+        n_rows, n_right = int(mine.sum()), int((mine & called).sum())
         recall = low = high = np.nan
         if n_rows:
-            recall, (low, high) = found / n_rows, (float(v) for v in wilson_band(found, n_rows))
+            recall, (low, high) = n_right / n_rows, (float(v) for v in wilson_band(n_right, n_rows))
         probability = held.predictions.probabilities[:, code]
         scores.append(
             ClassScore(
@@ -381,7 +381,7 @@ def class_scores(held: HeldOut, asked: NDArray[np.bool_] | None = None) -> list[
                 recall=recall,
                 low=low,
                 high=high,
-                precision=found / int(called.sum()) if called.any() else np.nan,
+                precision=n_right / int(called.sum()) if called.any() else np.nan,
                 average_precision=average_precision(mine, probability),
                 auroc=auroc(mine, probability),
                 recall_asked=(

@@ -152,13 +152,13 @@ def row_law(scored: ScoredTable, row: int) -> RowLaw:
     heard = model.predict_voices(own)
     n_classes = len(scored.training.target.classes)
     if n_classes:
-        found = _of_classes(fitted.estimator, model, own, heard, n_classes)
+        law = _of_classes(fitted.estimator, model, own, heard, n_classes)
     else:
-        found = _of_numbers(fitted.estimator, model, own, heard)
+        law = _of_numbers(fitted.estimator, model, own, heard)
     voices = [
         LawVoice(name, weight, float(model.weights_.get(name, 0.0)),
-                 *found.moments.get(name, (math.nan, math.nan)), found.said[name])
-        for name, weight in found.weight.items()
+                 *law.moments.get(name, (math.nan, math.nan)), law.values[name])
+        for name, weight in law.weight.items()
         if weight > 0.0
     ]  # fmt: skip
     voices.sort(key=lambda voice: -voice.weight)
@@ -167,27 +167,27 @@ def row_law(scored: ScoredTable, row: int) -> RowLaw:
         for place, share in zip(heard.neighbors[0].tolist(), heard.shares[0].tolist(), strict=True)
         if share > 0.0
     ]
-    near.sort(key=lambda one: -one.weight)
+    near.sort(key=lambda neighbor: -neighbor.weight)
     return RowLaw(
         row=row,
-        kind=found.kind,
-        points=found.points,
+        kind=law.kind,
+        points=law.points,
         values=np.sum([voice.weight * voice.values for voice in voices], axis=0),
-        spikes=found.spikes,
-        intervals=found.intervals,
+        spikes=law.spikes,
+        intervals=law.intervals,
         voices=tuple(voices),
         neighbors=tuple(near),
         n_near=_count_equal(heard.shares[0]) if near else 0.0,
-        support=found.support,
+        support=law.support,
     )
 
 
-class _Found(NamedTuple):
+class _Drawn(NamedTuple):
     """A law where it is drawn, and by their names the voices' weights, means and stds there."""
 
     kind: str
     points: FloatArray
-    said: dict[str, FloatArray]
+    values: dict[str, FloatArray]
     weight: dict[str, float]
     moments: dict[str, tuple[float, float]]
     spikes: tuple[tuple[float, float], ...] = ()
@@ -200,22 +200,22 @@ def _count_equal(shares: FloatArray) -> float:
     return float(shares.sum() ** 2 / np.square(shares).sum())
 
 
-def _of_numbers(estimator: Any, model: StackedRegressor, own: Any, heard: Any) -> _Found:
+def _of_numbers(estimator: Any, model: StackedRegressor, own: Any, heard: Any) -> _Drawn:
     """The law of a number; on a log scale, of the number itself."""
     logs = is_on_log_scale(estimator)
     law = model.predict_distribution(own)
     points, look = _look(law, model, logs)
-    said = {name: look(one) for name, one in model.predict_by_voice(own).items()}
+    values = {name: look(voice) for name, voice in model.predict_by_voice(own).items()}
     spikes = tuple((at, float(np.exp(law.logpdf([at])[0]))) for at in _bounds(model))
-    ends = np.array([one[0] for one in law.interval(_INTERVALS)])
+    ends = np.array([end[0] for end in law.interval(_INTERVALS)])
     if logs:
         points, ends, spikes = np.exp(points), np.exp(ends), ()
-        said = {name: density / points for name, density in said.items()}
+        values = {name: density / points for name, density in values.items()}
     pairs = zip(heard.mean[0].tolist(), np.sqrt(heard.variance[0]).tolist(), strict=True)
-    return _Found(
+    return _Drawn(
         kind="masses" if model.support_.whole and not logs else "density",
         points=points,
-        said=said,
+        values=values,
         weight=dict(zip(heard.names, heard.weight[0].tolist(), strict=True)),
         moments=dict(zip(heard.names, pairs, strict=True)),
         spikes=spikes,
@@ -227,16 +227,16 @@ def _of_numbers(estimator: Any, model: StackedRegressor, own: Any, heard: Any) -
     )
 
 
-def _of_classes(estimator: Any, model: Any, own: Any, heard: Any, n_classes: int) -> _Found:
+def _of_classes(estimator: Any, model: Any, own: Any, heard: Any, n_classes: int) -> _Drawn:
     """The law of a class; what no voice says in it are the shares of all rows."""
     laws = {**model.predict_by_voice(own), "all": model.predict_proba(own)}
-    said = {name: all_classes(law[None], estimator, n_classes)[0, 0] for name, law in laws.items()}
+    says = {name: all_classes(law[None], estimator, n_classes)[0, 0] for name, law in laws.items()}
     weight = dict(zip(heard.names, heard.weight[0].tolist(), strict=True))
-    rest = said.pop("all")
-    rest = rest - sum(weight[name] * values for name, values in said.items())
+    rest = says.pop("all")
+    rest = rest - sum(weight[name] * values for name, values in says.items())
     if rest.sum() > 1e-9:
-        weight["shares"], said["shares"] = float(rest.sum()), rest / rest.sum()
-    return _Found("classes", np.arange(n_classes, dtype=np.float64), said, weight, {})
+        weight["shares"], says["shares"] = float(rest.sum()), rest / rest.sum()
+    return _Drawn("classes", np.arange(n_classes, dtype=np.float64), says, weight, {})
 
 
 def _look(
@@ -252,9 +252,8 @@ def _look(
         points = np.unique(np.concatenate([even, law.quantile(_LEVELS)[0]]))
         points = points[~np.isin(points, _bounds(model))]
 
-    def look(one: Distribution) -> FloatArray:
-        found: FloatArray = np.exp(one[np.zeros(len(points), int)].logpdf(points))
-        return found
+    def look(voice: Distribution) -> FloatArray:
+        return np.exp(voice[np.zeros(len(points), int)].logpdf(points))
 
     return points, look
 

@@ -111,17 +111,17 @@ def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningC
         held, order = repeats[number]
         own = replace(plan, seed=(plan.seed + number) % 2**31)
         with stage(1.0, span=float(size)):
-            found = judge_rows_left_out(training, own, order[:size], held)
+            judged = judge_rows_left_out(training, own, order[:size], held)
         y = training.y[held]
-        wrong = (found.loc != y).astype(np.float64) if is_class else (found.loc - y) ** 2
-        return np.stack([wrong, found.nll, found.uncertainty.knowledge, found.uncertainty.data])
+        wrong = (judged.loc != y).astype(np.float64) if is_class else (judged.loc - y) ** 2
+        return np.stack([wrong, judged.nll, judged.uncertainty.knowledge, judged.uncertainty.data])
 
     # The largest first, so that no core waits at the end.
     tasks = [(number, int(size)) for size in sizes[::-1] for number in range(n_repeats)]
     with stage(float(n_repeats * sizes.sum())):
         made = parallel_map(run, tasks, plan.n_jobs if one_thread_a_fit(plan) else 1)
     of_rows = tuple(np.stack(made[number::n_repeats][::-1], axis=1) for number in range(n_repeats))
-    found = [
+    means = [
         group_means(values, np.empty((values.shape[2], 0), np.bool_), is_class)
         for values in of_rows
     ]
@@ -129,7 +129,7 @@ def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningC
         sizes=sizes,
         names=(ALL_ROWS,),
         n_rows=np.array([n_known]),
-        **by_name(found),
+        **by_name(means),
         is_class=is_class,
         seconds=time.perf_counter() - began,
         left_out=tuple(np.flatnonzero(held) for held, _ in repeats),

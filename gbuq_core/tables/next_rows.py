@@ -131,20 +131,20 @@ def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None =
 
     def affinity(place: int) -> NDArray[np.float64]:
         with stage(1.0, span=1.0):
-            found = count_affinities(train, leaves[[place]], n_jobs=1)[0]
-        return found / leaves.shape[1]
+            counts = count_affinities(train, leaves[[place]], n_jobs=1)[0]
+        return counts / leaves.shape[1]
 
     with stage(float(min(n, len(rows)))):
         chosen, left = choose_unlike(weight, affinity, n)
     order = np.sort(knowledge)
     below = np.searchsorted(order, knowledge[chosen]) / len(order)
-    told = reasons_of(scored, familiar, rows[chosen])
+    why = reasons_of(scored, familiar, rows[chosen])
     reasons = tuple(
         _capital(say_reason(reason))
         if is_unfamiliar
         else f"The members disagree about it more than about {percent(share, 0)} of these rows"
         for reason, is_unfamiliar, share in zip(
-            told, unfamiliarity[chosen] >= below, below, strict=True
+            why, unfamiliarity[chosen] >= below, below, strict=True
         )
     )
     return NextRows(
@@ -193,7 +193,7 @@ def choose_unlike(
     return np.array(chosen, np.int64), np.array(left)
 
 
-def next_frame(scored: ScoredTable, found: NextRows) -> pd.DataFrame:
+def next_frame(scored: ScoredTable, ranked: NextRows) -> pd.DataFrame:
     """A table to hand to whoever labels: `gbuq_core.tables.to_csv_bytes` writes it.
 
     ``row`` is the number in the file (`gbuq_core.tables.Table`). Then come ``rank``, the columns of
@@ -203,18 +203,18 @@ def next_frame(scored: ScoredTable, found: NextRows) -> pd.DataFrame:
     renamed = {new: old for old, new in scored.added.renamed}
     own = [name for name in scored.frame.columns if name not in scored.added.names]
     taken = {str(name) for name in own}
-    cells = scored.frame[own].iloc[found.rows].reset_index(drop=True)
+    cells = scored.frame[own].iloc[ranked.rows].reset_index(drop=True)
     target = scored.training.target.name
     columns: dict[str, Any] = {
-        free_name("row", taken): scored.scored.row_numbers[found.rows],
-        free_name("rank", taken): np.arange(1, len(found.rows) + 1),
+        free_name("row", taken): scored.scored.row_numbers[ranked.rows],
+        free_name("rank", taken): np.arange(1, len(ranked.rows) + 1),
     }
     columns |= {name: cells[name] for name in own}
     if target not in {renamed.get(name, name) for name in own}:
         columns[free_name(target, taken)] = pd.array([""] * len(cells), dtype="str")
-    columns[free_name("knowledge_uncertainty", taken)] = found.knowledge
-    columns[free_name("unfamiliarity", taken)] = found.unfamiliarity
-    columns[free_name("reason", taken)] = pd.array(list(found.reasons), dtype="str")
+    columns[free_name("knowledge_uncertainty", taken)] = ranked.knowledge
+    columns[free_name("unfamiliarity", taken)] = ranked.unfamiliarity
+    columns[free_name("reason", taken)] = pd.array(list(ranked.reasons), dtype="str")
     return pd.DataFrame(columns)
 
 
@@ -234,10 +234,10 @@ def _leaves(scored: ScoredTable, rows: NDArray[np.int64]) -> NDArray[np.int32]:
             ensemble="virtual", n_trees=_OWN_TREES, stopping=None, seed=scored.plan.seed
         )
         model, X = fit_rows(own, scored.training, learnt), scored.scored.X.iloc[rows]
-    found = model.leaf_indices(X)
-    n_trees = found.shape[1]
+    leaves = model.leaf_indices(X)
+    n_trees = leaves.shape[1]
     trees = np.unique(np.linspace(0, n_trees - 1, min(_MOST_TREES, n_trees)).astype(np.int64))
-    return np.ascontiguousarray(found[:, trees], dtype=np.int32)
+    return np.ascontiguousarray(leaves[:, trees], dtype=np.int32)
 
 
 def _capital(text: str) -> str:

@@ -99,18 +99,18 @@ def find_rows(
     left: list[LeftOut] = []
     notices: list[str] = []
 
-    def leave(rows: Sequence[int], one: str, several: str) -> None:
+    def leave(rows: Sequence[int], single: str, several: str) -> None:
         if not len(rows):
             return
         stays[rows] = False
         numbers = numbered[rows].tolist()
-        left.extend(LeftOut(number, None, f"It {one}.") for number in numbers)
+        left.extend(LeftOut(number, None, f"It {single}.") for number in numbers)
         listed = [f"{number:,}" for number in numbers[:_LISTED]]
         if len(numbers) > _LISTED:
             listed.append(f"{len(numbers) - _LISTED:,} more")
         many = len(numbers) > 1
         notices.append(
-            f"Row{'s' if many else ''} {enumerated(listed)} {several if many else one} and "
+            f"Row{'s' if many else ''} {enumerated(listed)} {several if many else single} and "
             f"{'are' if many else 'is'} left out: choose Totals and footers keep (--keep-rows yes) "
             "to read them as rows."
         )
@@ -185,15 +185,15 @@ def _footers(columns: Columns, n_rows: int) -> list[int]:
     if len(columns) < _FEWEST_COLUMNS:
         return []
     n_here = len(columns[0][1])
-    found: list[int] = []
+    footers: list[int] = []
     for row in range(n_here - 1, max(n_here - _LAST_ROWS, 1) - 1, -1):
         cells = _row_cells(columns, row)
         filled = [cell for cell in cells if cell not in MISSING_MARKERS]
         number = filled and cores(pa.array(filled[:1])).null_count == 0
         if len(filled) > 1 or number or (filled and not cells[0]):
             break
-        found.append(row)
-    return found[::-1] if len(found) < n_rows / 2 else []
+        footers.append(row)
+    return footers[::-1] if len(footers) < n_rows / 2 else []
 
 
 def _named_totals(columns: Columns) -> NDArray[np.bool_]:
@@ -218,17 +218,17 @@ def _totals(
     if not len(places) or len(places) > _MOST_TOTALS * len(stays):
         return [], []
     between, totals = _sums_between(blocks, places, stays & ~named, decimal)
-    found: tuple[list[int], list[int]] = [], []
+    adding: tuple[list[int], list[int]] = [], []
     for number, row in enumerate(places.tolist()):
         total = totals[number]
         given = np.isfinite(total) & (total != 0.0)
-        for rows, parts in zip(found, (between[number::-1], between[number + 1 :]), strict=True):
+        for rows, parts in zip(adding, (between[number::-1], between[number + 1 :]), strict=True):
             sums = np.vstack([np.cumsum(parts[:_DEEPEST], axis=0), parts.sum(axis=0)])
             right = (np.abs(total - sums) <= _NEAR * np.abs(total))[:, given].sum(axis=1).max()
             if right and 2 * right >= given.sum():
                 rows.append(row)
                 break
-    return found
+    return adding
 
 
 def _sums_between(

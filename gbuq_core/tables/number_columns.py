@@ -46,16 +46,16 @@ class NumberColumns(NamedTuple):
 
     def numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Rows as (n_rows, width) float64: categories first, then the numbers in their order."""
-        found = np.zeros((len(X), self.width))
+        numbers = np.zeros((len(X), self.width))
         rows, first = np.arange(len(X)), 0
         for name, levels in self.levels.items():
             place = _places(X[name], levels)
             known = place >= 0
-            found[rows[known], first + place[known]] = 1.0
+            numbers[rows[known], first + place[known]] = 1.0
             first += levels.width
         plain = [name for name in self.names if name not in self.levels]
-        found[:, first:] = X[plain].to_numpy(dtype=np.float64)
-        return found
+        numbers[:, first:] = X[plain].to_numpy(dtype=np.float64)
+        return numbers
 
     def inspect_rows(
         self, X: pd.DataFrame

@@ -54,12 +54,12 @@ def guess_encoding(data: bytes) -> str:
     if is_latin and _like(sample, latin, languages) > _SURELY_LATIN:
         return latin
     enough = sum(len(run) for _, run, _ in runs) >= _FEWEST_BYTES
-    if enough and (found := _multibyte(sample)):
-        return found
+    if enough and (encoding := _multibyte(sample)):
+        return encoding
     if not is_latin:
-        found = max(_SCRIPTS, key=lambda name: _like(sample, name, (_SCRIPTS[name],)))
-        if _like(sample, found, (_SCRIPTS[found],)) > _FEWEST_USUAL:
-            return found
+        encoding = max(_SCRIPTS, key=lambda name: _like(sample, name, (_SCRIPTS[name],)))
+        if _like(sample, encoding, (_SCRIPTS[encoding],)) > _FEWEST_USUAL:
+            return encoding
     return latin
 
 
@@ -69,10 +69,10 @@ def _multibyte(sample: bytes) -> str:
 
     # Much Chinese is valid Thai, but hardly any Thai is valid Chinese.
     others = {*_SCRIPTS, *dict(_LATIN)} - {"cp874"}
-    found = from_bytes(sample, cp_isolation=[*_MULTIBYTE, *sorted(others)]).best()
-    if found is None or found.encoding not in _MULTIBYTE or found.chaos > _MOST_CHAOS:
+    match = from_bytes(sample, cp_isolation=[*_MULTIBYTE, *sorted(others)]).best()
+    if match is None or match.encoding not in _MULTIBYTE or match.chaos > _MOST_CHAOS:
         return ""
-    return str(found.encoding)
+    return str(match.encoding)
 
 
 def _like(sample: bytes, encoding: str, languages: tuple[str, ...]) -> float:

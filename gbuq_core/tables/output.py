@@ -139,7 +139,7 @@ def added_columns(
     interval: Interval | None,
     protocol: dict[str, Any],
     level: float = USUAL_LEVEL,
-    found: TableUnfamiliarity | None = None,
+    unfamiliarity: TableUnfamiliarity | None = None,
 ) -> dict[str, tuple[Any, str]]:
     """The values and the unit of each added column, in their order."""
     target = scored.target
@@ -154,8 +154,8 @@ def added_columns(
     added |= {name: (part, squared) for name, part in parts}
     if not target.classes:
         added |= {f"{name}_std": (np.sqrt(part), f"std, {units}") for name, part in parts}
-    if found is not None:
-        added |= _unfamiliar(found)
+    if unfamiliarity is not None:
+        added |= _unfamiliar(unfamiliarity)
     for code, name in enumerate(target.classes):
         added[f"p_{name}"] = (predictions.probabilities[:, code], "probability")
     errors = row_errors(scored, predictions)
@@ -181,16 +181,16 @@ def join_columns(
     return frame, AddedColumns(tuple(added), units, renamed)
 
 
-def _unfamiliar(found: TableUnfamiliarity) -> dict[str, tuple[Any, str]]:
+def _unfamiliar(measured: TableUnfamiliarity) -> dict[str, tuple[Any, str]]:
     """How unfamiliar each row is, by which part, and where."""
     columns = {
-        "unfamiliarity": (found.rows.score, "0 to 1, even on ordinary rows"),
-        "times_beyond": (found.rows.times_beyond, "times the farthest ordinary row"),
+        "unfamiliarity": (measured.rows.score, "0 to 1, even on ordinary rows"),
+        "times_beyond": (measured.rows.times_beyond, "times the farthest ordinary row"),
     }
-    if "novelty" in found.rows.parts:
-        at = found.rows.parts.index("novelty")
-        columns["novelty"] = (found.rows.values[:, at], "mean z-score over the trees")
-    outside = pd.array(["; ".join(names) for names in found.outside_columns], dtype="str")
+    if "novelty" in measured.rows.parts:
+        at = measured.rows.parts.index("novelty")
+        columns["novelty"] = (measured.rows.values[:, at], "mean z-score over the trees")
+    outside = pd.array(["; ".join(names) for names in measured.outside_columns], dtype="str")
     return {**columns, "outside_columns": (outside, "")}
 
 

@@ -67,7 +67,7 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str], tuple[s
                 f"count{'s' if n_far == 1 else ''} as missing."
             )
     if damaged:
-        notices.append(_cannot_be_used(damaged, "damaged values"))
+        notices.append(f"{_holding(damaged, 'damaged values')} and cannot be used.")
     listed = index_columns(schema)
     index = tuple(name.strip() for name, _ in columns if name in listed)
     return columns, notices, index
@@ -79,8 +79,8 @@ def left_out_notices(schema: pa.Schema) -> list[str]:
     others = [
         field.name for field in schema if not is_cell(field.type) and field.name not in intervals
     ]
-    said = [
-        _cannot_be_used(names, what)
+    notices = [
+        f"{_holding(names, what)} and cannot be used."
         for names, what in ((others, "lists, structures or bytes"), (intervals, "intervals"))
         if names
     ]
@@ -89,13 +89,12 @@ def left_out_notices(schema: pa.Schema) -> list[str]:
         ("arrow.json", "JSON, which is read as text"),
     ):
         if names := [field.name for field in schema if _extension(field) == kind]:
-            said.append(f"{columns_named(names)} {'holds' if len(names) == 1 else 'hold'} {what}.")
-    return said
+            notices.append(f"{_holding(names, what)}.")
+    return notices
 
 
-def _cannot_be_used(names: list[str], what: str) -> str:
-    holds = "holds" if len(names) == 1 else "hold"
-    return f"{columns_named(names)} {holds} {what} and cannot be used."
+def _holding(names: list[str], what: str) -> str:
+    return f"{columns_named(names)} {'holds' if len(names) == 1 else 'hold'} {what}"
 
 
 def _extension(field: pa.Field) -> str:
@@ -107,7 +106,7 @@ def _extension(field: pa.Field) -> str:
 
 def period_lengths(schema: pa.Schema) -> list[str]:
     """How long the periods of each column of cells are, as pandas writes it; empty for others."""
-    found = []
+    lengths = []
     for field in schema:
         if not is_cell(field.type):
             continue
@@ -115,8 +114,8 @@ def period_lengths(schema: pa.Schema) -> list[str]:
         if _extension(field) == "pandas.period":
             about = (field.metadata or {}).get(b"ARROW:extension:metadata", b"{}")
             length = getattr(field.type, "freq", "") or json.loads(about).get("freq", "")
-        found.append(str(length))
-    return found
+        lengths.append(str(length))
+    return lengths
 
 
 def index_columns(schema: pa.Schema) -> tuple[str, ...]:

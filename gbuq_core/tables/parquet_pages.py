@@ -25,7 +25,7 @@ _VALUES, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11  # of what is said ab
 
 def unpacked_bytes(data: bytes, about: Any, leaves: list[int]) -> dict[int, int]:
     """To how many bytes the pages of each of these columns unpack."""
-    found = dict.fromkeys(leaves, 0)
+    sizes = dict.fromkeys(leaves, 0)
     try:
         at = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
         groups = _read_struct(data, at, 0)[0].get(_GROUPS, [])
@@ -36,12 +36,12 @@ def unpacked_bytes(data: bytes, about: Any, leaves: list[int]) -> dict[int, int]
                 column = group[_COLUMNS][leaf][_ABOUT_COLUMN]
                 if column[_VALUES] != group[_ROWS]:
                     raise pa.ArrowInvalid("a column has another number of values than rows")
-                found[leaf] += _of_column(data, column)
+                sizes[leaf] += _of_column(data, column)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, pa.ArrowInvalid):
             raise
         raise pa.ArrowInvalid("what the file says of a column cannot be read") from None
-    return found
+    return sizes
 
 
 def _of_column(data: bytes, column: dict[int, Any]) -> int:

@@ -37,13 +37,13 @@ _FEWEST_BINS = 16
 
 def table_methods(task: str | None = None) -> tuple[str, ...]:
     """Keys of methods that can score a table: with a total variance, or the parts of entropy."""
-    found: dict[str, None] = dict.fromkeys(BOOSTED)
+    keys: dict[str, None] = dict.fromkeys(BOOSTED)
     for each, yields in (("regression", "total"), ("classification", "knowledge")):
         if task in (None, each):
             for method in find_methods(each, yields=(yields,)):
                 if not is_boosted(method.builder(each)):
-                    found[method.key] = None
-    return tuple(found)
+                    keys[method.key] = None
+    return tuple(keys)
 
 
 def is_boosted(builder: Builder) -> bool:

@@ -92,18 +92,18 @@ class SplitQuestion(NamedTuple):
             asked = f"Will new rows be later than these (by {by})?"
             whom, answer = "for later rows", "they are later"
         if is_class:
-            told = (
+            result = (
                 f"Small models are wrong in {numbers[0]} of the rows dealt at random, and in "
                 f"{numbers[1]} {whom} (the most frequent class: {numbers[2]})."
             )
         else:
-            told = (
+            result = (
                 f"Small models have an RMSE of {numbers[0]} with rows dealt at random, and of "
                 f"{numbers[1]} {whom} (mean only: {numbers[2]}), with intervals "
                 f"{short(self.wider, 2)} times as wide."
             )
         return (
-            f"{asked} {told} If {answer}, choose Split: by {self.split} "
+            f"{asked} {result} If {answer}, choose Split: by {self.split} "
             f"(--split {self.split} --split-column {name})."
         )
 
@@ -140,17 +140,17 @@ def ask_about_split(table: Table, training: Prepared, plan: ScorePlan) -> list[S
     """
     if training.split is not None or int(training.known.sum()) < _FEWEST_ROWS:
         return []
-    found: list[SplitQuestion] = []
+    questions: list[SplitQuestion] = []
     with stage(1.0, span=0.0):  # seconds, which no estimate counts
         for split, names in (("group", _unit_columns), ("time", _time_columns)):
             for column in names(table, training):
-                if found and column == ROW_ORDER:
+                if questions and column == ROW_ORDER:
                     break  # the units may stand in blocks
                 question = _compare(table, training, plan, split, column)
                 if question is not None:
-                    found.append(question)
+                    questions.append(question)
                     break
-    return sorted(found, key=lambda question: -question.apart / question.at_random)
+    return sorted(questions, key=lambda question: -question.apart / question.at_random)
 
 
 def _compare(
@@ -195,7 +195,7 @@ def _compare(
     at_random, by_split, fair = judged[0], judged[1], judged[-1] if split == "time" else judged[0]
     held, y = by_split[0], random.y
     is_class = bool(training.target.classes)
-    errors = [_errors(found, y, is_class) for _, found in (at_random, by_split)]
+    errors = [_errors(judgement, y, is_class) for _, judgement in (at_random, by_split)]
     if not _is_worse(errors[1][held], _errors(fair[1], y, is_class)[fair[0]],
                      errors[0][held], codes[held], split):  # fmt: skip
         return None
@@ -205,7 +205,7 @@ def _compare(
     at, kept_apart, baseline = means if is_class else [float(np.sqrt(mean)) for mean in means]
     wider = np.nan
     if not is_class:
-        widths = [_median_width(found, held) for _, found in (by_split, at_random)]
+        widths = [_median_width(judgement, held) for _, judgement in (by_split, at_random)]
         wider = widths[0] / max(widths[1], np.finfo(float).tiny)
     return SplitQuestion(split, column, at, kept_apart, baseline, wider, n_trees=_N_TREES)
 
@@ -229,12 +229,12 @@ def _is_worse(
     return n_worse - n_better > _SURE * np.sqrt(n_worse + n_better)
 
 
-def _errors(found: Predictions, y: NDArray[np.float64], is_class: bool) -> NDArray[np.float64]:
-    return (found.loc != y).astype(np.float64) if is_class else (found.loc - y) ** 2
+def _errors(judged: Predictions, y: NDArray[np.float64], is_class: bool) -> NDArray[np.float64]:
+    return (judged.loc != y).astype(np.float64) if is_class else (judged.loc - y) ** 2
 
 
-def _median_width(found: Predictions, rows: NDArray[np.bool_]) -> float:
-    lower, upper = law_of(found, rows).interval(USUAL_LEVEL)
+def _median_width(predictions: Predictions, rows: NDArray[np.bool_]) -> float:
+    lower, upper = law_of(predictions, rows).interval(USUAL_LEVEL)
     return float(np.median(upper - lower))
 
 
@@ -259,7 +259,7 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
     schema, target = training.schema, training.target.name
     rows = np.flatnonzero(training.known)[:20_000]
     y = training.y[rows]
-    found: list[tuple[int, bool, bool, int, str]] = []
+    columns: list[tuple[int, bool, bool, int, str]] = []
     times = parts_of_time(schema, target)
     for column in _may_name(schema, (target, *times))[:_MOST_COLUMNS]:
         try:
@@ -277,11 +277,11 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
         blocks = _n_blocks(training, rows, codes, column.name)
         named = is_named_id(column)
         are_numbers, are_whole = column.kind == "numeric", not _has_fractions(training, column)
-        told = are_whole and _explained(codes, y, bool(training.target.classes), are_numbers)
-        if blocks or named or told:
-            place = len(found)
-            found.append((-blocks, not named, not are_whole, place, column.name))
-    return [name for *_, name in sorted(found)][:_MOST_TRIED]
+        explains = are_whole and _explained(codes, y, bool(training.target.classes), are_numbers)
+        if blocks or named or explains:
+            place = len(columns)
+            columns.append((-blocks, not named, not are_whole, place, column.name))
+    return [name for *_, name in sorted(columns)][:_MOST_TRIED]
 
 
 def _has_fractions(training: Prepared, column: Column) -> bool:

@@ -100,8 +100,8 @@ def infer_column(
     >>> infer_column("size", pa.array(["1.5", "NA", "2"]), Clues()).kind
     'numeric'
     """
-    found = _infer_column(name, array, clues, missing_values, keep_words)
-    return replace(found, missing_words=words_of_missing(array, found))
+    column = _infer_column(name, array, clues, missing_values, keep_words)
+    return replace(column, missing_words=words_of_missing(array, column))
 
 
 def _infer_column(
@@ -126,9 +126,9 @@ def _infer_column(
         n_known = len(known) - known.null_count
         if numbers.unreadable.sum() <= (1.0 - ENOUGH) * n_known:
             tried = replace(tried, n_distinct=_n_distinct_numbers(known, numbers))
-            found = _infer_from_numbers(tried, known, numbers, clues)
-            if found is not None:
-                return found
+            guess = _infer_from_numbers(tried, known, numbers, clues)
+            if guess is not None:
+                return guess
         elif mixed := dict(tried.remarks).get("mixed"):
             reason = "Its numbers have different units."
             return replace(
@@ -146,18 +146,18 @@ def _infer_column(
         base = replace(base, n_distinct=n_distinct(text))
         return _as_date(base, array, style, ambiguous)
     words, text = with_words(replace(base, kind="category"), array, text)
-    found = _infer_from_words(words, text, len(text) - text.null_count)
-    if found.kind == "identifier":  # of nobody, where it says None
-        found = replace(found, n_missing=base.n_missing, remarks=base.remarks)
-    many = found.kind != "category" or found.n_distinct > MANY_LEVELS
+    guess = _infer_from_words(words, text, len(text) - text.null_count)
+    if guess.kind == "identifier":  # of nobody, where it says None
+        guess = replace(guess, n_missing=base.n_missing, remarks=base.remarks)
+    many = guess.kind != "category" or guess.n_distinct > MANY_LEVELS
     if digits and many and (what := like_numbers_or_dates(text)):
         sentence = (
-            f"The cells of the column {shown(name)} look like {what} ({listed(found.examples)}) in "
+            f"The cells of the column {shown(name)} look like {what} ({listed(guess.examples)}) in "
             "a form that is not read: write them as "
             f"{'2024-02-29' if what == 'dates' else 'plain numbers'} if they are."
         )
-        found = replace(found, remarks=(*found.remarks, ("numbers", sentence)))
-    return with_spellings(found, array, text)
+        guess = replace(guess, remarks=(*guess.remarks, ("numbers", sentence)))
+    return with_spellings(guess, array, text)
 
 
 def column_as(
@@ -169,8 +169,8 @@ def column_as(
     keep_words: bool = False,
 ) -> Column:
     """Describe a column as the kind that the user chose for it."""
-    found = _column_as(name, array, kind, clues, missing_values, keep_words)
-    return replace(found, missing_words=words_of_missing(array, found))
+    column = _column_as(name, array, kind, clues, missing_values, keep_words)
+    return replace(column, missing_words=words_of_missing(array, column))
 
 
 def _column_as(
@@ -456,8 +456,7 @@ def _n_distinct_numbers(text: Any, numbers: Numbers) -> int:
 
 def distinct_sample(text: Any) -> list[str]:
     """Distinct values from all over the column."""
-    values: list[str] = spread(text, _SAMPLED).unique().to_pylist()
-    return values
+    return spread(text, _SAMPLED).unique().to_pylist()
 
 
 _LIKELY_TARGETS = ("target", "y", "label", "class", "outcome", "response", "diagnosis", "price")

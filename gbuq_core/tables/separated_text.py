@@ -154,7 +154,7 @@ def preamble_lines(text: bytes, delimiter: str | None) -> int:
     2
     """
     sample = _sample(text[:_PREAMBLE_BYTES])
-    found = []
+    ways = []
     for mark in (delimiter,) if delimiter else _MARKS:
         rows, starts = [], []
         lines = csv.reader(io.StringIO(sample, newline=""), delimiter=mark)
@@ -170,10 +170,10 @@ def preamble_lines(text: bytes, delimiter: str | None) -> int:
         share = _evenness(rows[place:]) if rows and len(rows[place]) > 1 else 0.0
         # Blank lines above the names are skipped with the rest.
         names = share > 0.0 and not any(_NUMBER.fullmatch(cell) for cell in rows[place])
-        found.append((share, names, -starts[place] if place else 0))
+        ways.append((share, names, -starts[place] if place else 0))
     # Decimal commas make even rows, too, of a file that has another delimiter.
-    best = max(share for share, _, _ in found)
-    _, start = max((names, start) for share, names, start in found if share >= best - _NEARLY)
+    best = max(share for share, _, _ in ways)
+    _, start = max((names, start) for share, names, start in ways if share >= best - _NEARLY)
     return -start
 
 

@@ -127,13 +127,13 @@ def exchangeability(
     from scipy.stats import mannwhitneyu
 
     odds, half = _log_odds(matrix, is_second, 2, seed)
-    found = [
+    p_values = [
         mannwhitneyu(
             odds[is_second & (half == k)], odds[~is_second & (half == k)], alternative="greater"
         ).pvalue
         for k in range(2)
     ]
-    return min(1.0, 2.0 * float(min(found)))
+    return min(1.0, 2.0 * float(min(p_values)))
 
 
 def describe_shift(weights: ShiftWeights) -> str:
@@ -144,11 +144,11 @@ def describe_shift(weights: ShiftWeights) -> str:
             f"{short(weights.p_value, 2)}). Intervals need no weights."
         )
     p = "p < 0.001" if weights.p_value < 0.001 else f"p = {short(weights.p_value, 2)}"
-    told = f"The rows of the second file differ from those of the first ({p})."
+    shift = f"The rows of the second file differ from those of the first ({p})."
     if weights.why_not:
-        return f"{told} {weights.why_not}, so intervals are not weighted for that."
+        return f"{shift} {weights.why_not}, so intervals are not weighted for that."
     return (
-        f"{told} Conformal intervals can be weighted for that: held-out rows count for more where "
+        f"{shift} Conformal intervals can be weighted for that: held-out rows count for more where "
         f"the second file has more rows like them. {len(weights.held):,} held-out rows are then "
         f"worth {weights.n_effective:.0f} of equal weight. It holds if the target depends on the "
         "columns as before."
@@ -191,7 +191,7 @@ def _log_odds(
         share = is_second[learnt].mean()
         with threadpool_limits(1, user_api="openmp"):  # on few rows, threads wait for each other
             model.fit(matrix[learnt], is_second[learnt])
-            found = model.decision_function(matrix[rest])
-        odds[rest] = found - np.log(share / (1.0 - share))
+            logits = model.decision_function(matrix[rest])
+        odds[rest] = logits - np.log(share / (1.0 - share))
         fold[rest] = k
     return odds, fold

@@ -90,7 +90,7 @@ def parts_of_time(schema: Schema, target: str) -> list[str]:
     >>> parts_of_time(infer_schema(read_table(f"month,day,yr,y\n{rows}".encode())), "y")
     ['yr', 'month', 'day']
     """
-    found = []
+    parts = []
     for pattern, low, high in _PARTS.values():
         named = re.compile(rf"(^|.*[\W_])({pattern})($|[\W_].*)", re.IGNORECASE)
         for column in schema.columns:
@@ -104,9 +104,9 @@ def parts_of_time(schema: Schema, target: str) -> list[str]:
                 continue
             whole = all(low <= end <= high and end == round(end) for end in ends)
             if whole and named.match(column.name):
-                found.append(column.name)
+                parts.append(column.name)
                 break
-    return found if len(found) > 1 else []
+    return parts if len(parts) > 1 else []
 
 
 def is_named_id(column: Column) -> bool:
@@ -146,27 +146,27 @@ class RowSplit(NamedTuple):
         name = shown(self.column)
         if self.by == "group":
             n_groups = len(np.unique(self.codes)) - self.n_missing
-            told = [
+            sentences = [
                 f"The rows are split by group: {counted(n_groups, 'value')} of {name}. No group is "
                 "both learnt from and judged."
             ]
             if self.n_missing:
-                told.append(
+                sentences.append(
                     f"{counted(self.n_missing, 'row has', 'rows have')} no value in {name} and "
                     f"{'is a group of its own' if self.n_missing == 1 else 'are a group each'}."
                 )
-            return told
-        told = [
+            return sentences
+        sentences = [
             f"The rows are split by time, in the order of {name}. Each row is judged by a model of "
             "earlier rows; the earliest rows are only learnt from."
         ]
         if self.n_missing:
-            told.append(
+            sentences.append(
                 f"{counted(self.n_missing, 'row has', 'rows have')} no value in {name}: "
                 f"{'it is' if self.n_missing == 1 else 'they are'} predicted, but not learnt from "
                 "and not in the scores."
             )
-        return told
+        return sentences
 
 
 def describe_split(split: str, column: str | None = None) -> str:
@@ -231,8 +231,8 @@ def read_split(
     read = _groups if split == "group" else _times
     codes = np.zeros(table.n_rows, np.int64) if names else np.arange(table.n_rows)
     for part in names:
-        found = read(table, schema.column(part))
-        codes = np.where((codes < 0) | (found < 0), -1, codes * (found.max() + 1) + found)
+        places = read(table, schema.column(part))
+        codes = np.where((codes < 0) | (places < 0), -1, codes * (places.max() + 1) + places)
         codes[codes >= 0] = np.unique(codes[codes >= 0], return_inverse=True)[1]
     known = codes >= 0
     n_missing = int((~known).sum())
@@ -269,13 +269,13 @@ def _times(table: Table, column: Column) -> NDArray[np.int64]:
         dates = as_dates(array, style, column.missing).values
         values = np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(float))
     else:
-        found = finite_values(as_numbers(array, column))
+        numbers = finite_values(as_numbers(array, column))
         n_known = len(text) - text.null_count
-        if np.isfinite(found).sum() < _READABLE * n_known:
+        if np.isfinite(numbers).sum() < _READABLE * n_known:
             months = [month_number(word or "") or np.nan for word in text.to_pylist()]
-            found = np.array(months, np.float64)
-        if np.isfinite(found).sum() >= _READABLE * n_known:
-            values = found
+            numbers = np.array(months, np.float64)
+        if np.isfinite(numbers).sum() >= _READABLE * n_known:
+            values = numbers
     if values is None:
         raise InvalidData(
             f"The column {shown(column.name)} holds neither dates nor numbers, so it gives no "
@@ -341,12 +341,12 @@ def hold_out_groups(
     n_groups = len(np.unique(groups[known]))
     folds = assign_groups(groups, y, n_classes, seed, int(np.clip(n_groups // 2, 2, 5)))
     folds = np.where(known, folds, -1)
-    found = []
+    choices = []
     for fold in range(int(folds.max()) + 1):
         rows = np.flatnonzero(folds == fold)
         lonely = len(np.unique(groups[rows])) < 2
-        found.append((lonely, abs(len(rows) - known.sum() / 5), fold))
-    return folds == min(found)[2]
+        choices.append((lonely, abs(len(rows) - known.sum() / 5), fold))
+    return folds == min(choices)[2]
 
 
 class Chain(NamedTuple):

@@ -83,19 +83,19 @@ def advise_split(schema: Schema, target: str) -> list[SplitAdvice]:
     >>> [(advice.split, advice.column) for advice in advise_split(schema, "y")]
     [('time', 'day'), ('group', 'patient')]
     """
-    found = []
+    advice = []
     dates = [c for c in schema.columns if c.kind == "date" and c.name != target]
     if dates:
         why = f"{shown(dates[0].name)} holds dates. To predict the future, judge each row by a "
-        found.append(SplitAdvice("time", dates[0].name, f"{why}model of earlier rows."))
+        advice.append(SplitAdvice("time", dates[0].name, f"{why}model of earlier rows."))
     ids = [c for c in schema.columns if c.name != target and c.kind != "date" and is_named_id(c)]
     for column in ids:
         if column.n_distinct >= _FEWEST_GROUPS and _repeats(column, schema):
             why = f"{shown(column.name)} repeats: {counted(column.n_distinct, 'value')} in "
             why += f"{counted(schema.n_rows, 'row')}. To predict for a new one, keep the rows of "
-            found.append(SplitAdvice("group", column.name, f"{why}each together."))
+            advice.append(SplitAdvice("group", column.name, f"{why}each together."))
             break
-    return found
+    return advice
 
 
 def _repeats(column: Column, schema: Schema) -> bool:
@@ -200,28 +200,28 @@ def _leaks(
 ) -> list[str]:
     known = ~np.isnan(y)
     target = y[known]
-    found = []
+    sentences = []
     for name in X.columns:
         values = X[name][known]
         if isinstance(values.dtype, pd.CategoricalDtype):
             missing = values.isna().to_numpy()
-            said = _said_by_category(_codes(values), target, is_class)
+            what = _said_by_category(_codes(values), target, is_class)
         else:
             numbers = values.to_numpy(np.float64)
             missing = np.isnan(numbers)
-            said = ""
+            what = ""
             if not missing.any():
-                said = _said_by_number(numbers, target, is_class)
+                what = _said_by_number(numbers, target, is_class)
             elif _are_enough(target[~missing], is_class):
-                said = _said_by_number(numbers[~missing], target[~missing], is_class)
-                said += f" in the {(~missing).sum():,} rows where it has a value" if said else ""
-        said = said or _said_by_missing(missing, target, is_class)
-        if said:
-            found.append(
-                f"The column {shown(names[str(name)])} {said}: leave it out unless it is known "
+                what = _said_by_number(numbers[~missing], target[~missing], is_class)
+                what += f" in the {(~missing).sum():,} rows where it has a value" if what else ""
+        what = what or _said_by_missing(missing, target, is_class)
+        if what:
+            sentences.append(
+                f"The column {shown(names[str(name)])} {what}: leave it out unless it is known "
                 "before the target is."
             )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(sentences))
 
 
 def _are_enough(target: NDArray[np.float64], is_class: bool) -> bool:
@@ -325,8 +325,8 @@ def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -
     for code in codes:
         mine = classes == code
         distance = -np.abs(values - np.median(values[mine]))
-        found = auroc(mine, values)
-        worst = min(worst, max(found, 1.0 - found, auroc(mine, distance)))
+        above = auroc(mine, values)
+        worst = min(worst, max(above, 1.0 - above, auroc(mine, distance)))
         if worst < _NEAR:
             break
     return worst

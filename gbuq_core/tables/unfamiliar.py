@@ -150,14 +150,14 @@ def measure_unfamiliarity(
 
 
 def judge_more_rows(
-    found: TableUnfamiliarity, training: Prepared, scored: Prepared
+    first: TableUnfamiliarity, training: Prepared, scored: Prepared
 ) -> TableUnfamiliarity:
     """How unfamiliar other rows of a second file are, by what was learnt from the first."""
     began = time.perf_counter()
-    outside = found.estimator.find_outside(scored.X)
+    outside = first.estimator.find_outside(scored.X)
     return replace(
-        found,
-        rows=found.estimator.judge(scored.X),
+        first,
+        rows=first.estimator.judge(scored.X),
         n_outside=outside.sum(axis=1),
         outside_columns=_name_columns(outside, training),
         reasons=(None,) * len(scored.X),
@@ -174,13 +174,13 @@ def estimate_unfamiliarity(training: Prepared, scored: Prepared) -> float:
     return 2.0 + learnt * (1e-4 + 2e-6 * width * width**0.5) + (n_rows + n_new) * 3e-4
 
 
-def add_unfamiliarity(scored: ScoredTable, found: TableUnfamiliarity) -> ScoredTable:
+def add_unfamiliarity(scored: ScoredTable, unfamiliarity: TableUnfamiliarity) -> ScoredTable:
     """The scored table with how unfamiliar each row is.
 
     The new columns are ``unfamiliarity``, ``times_beyond``, ``novelty`` (MACAU's mean z-score,
     where it takes part) and ``outside_columns``.
     """
-    return refresh_output(replace(scored, unfamiliarity=found))
+    return refresh_output(replace(scored, unfamiliarity=unfamiliarity))
 
 
 def held_out_unfamiliarity(
@@ -194,12 +194,10 @@ def held_out_unfamiliarity(
     rows : ndarray of shape (n_rows,)
         Positions of rows with a target, such as `HeldOut.rows`.
     """
-    found = scored.unfamiliarity
-    if found is None:
+    if scored.unfamiliarity is None:
         return None
     place = np.cumsum(scored.training.known) - 1  # among the rows with a target
-    score: NDArray[np.float64] = found.estimator.held_out_.score[place[rows]]
-    return score
+    return scored.unfamiliarity.estimator.held_out_.score[place[rows]]
 
 
 def bootstrap_evidence(
@@ -239,8 +237,8 @@ def bootstrap_evidence(
     if len(rows) < 2 or errors.min() == errors.max() or np.isnan(order).any():
         return Evidence(np.nan, np.nan, np.nan)
     drawn = rng.integers(0, len(rows), (_RESAMPLES, len(rows)))
-    found = np.array([prr(errors[take], order[take]) for take in drawn])
-    low, high = np.nanpercentile(found, _INTERVAL)
+    values = np.array([prr(errors[take], order[take]) for take in drawn])
+    low, high = np.nanpercentile(values, _INTERVAL)
     return Evidence(float(prr(errors, order)), float(low), float(high))
 
 
@@ -255,22 +253,22 @@ def say_reason(reason: Reason) -> str:
     'its ten nearest rows are farther away than those of 98 % of ordinary rows'
     """
     if reason.part == "range" and reason.what:
-        said = {
+        words = {
             "above": "is above all training values",
             "below": "is below all training values",
             "new level": "never occurs in the training rows",
             "missing": "is missing, which it never is in the training rows",
         }[reason.what]
-        return f'its value of "{one_line(reason.column, 30)}" {said}'
+        return f'its value of "{one_line(reason.column, 30)}" {words}'
     than = f"{int(100 * reason.rank)} % of ordinary rows"
-    said = {
+    words = {
         "range": f"more of its values are outside the training range than in {than}",
         "novelty": f"it is farther from the rows in its leaves (MACAU) than {than}",
         "distance": f"its ten nearest rows are farther away than those of {than}",
         "affinity": f"it shares fewer leaves with its nearest rows (IBUG's affinity) than {than}",
         "knowledge": f"independent models disagree more about it than about {than}",
     }[reason.part]
-    return f'{said}, mainly by "{one_line(reason.column, 30)}"' if reason.column else said
+    return f'{words}, mainly by "{one_line(reason.column, 30)}"' if reason.column else words
 
 
 def is_unlike(estimator: UnfamiliarityScore, n: int, share_above: float, n_outside: int) -> bool:
@@ -281,11 +279,11 @@ def is_unlike(estimator: UnfamiliarityScore, n: int, share_above: float, n_outsi
     return bool(share_above > 0.1 + max(0.1, noise) or n_outside / n > far)
 
 
-def foreign_notice(found: TableUnfamiliarity) -> str:
+def foreign_notice(unfamiliarity: TableUnfamiliarity) -> str:
     """A warning about a second file that is unlike the first; empty where it is not."""
-    if not found.is_foreign:
+    if not unfamiliarity.is_foreign:
         return ""
-    return foreign_sentence(found.share_above, int((found.n_outside > 0).sum()))
+    return foreign_sentence(unfamiliarity.share_above, int((unfamiliarity.n_outside > 0).sum()))
 
 
 def foreign_sentence(share_above: float, n_outside: int) -> str:
@@ -300,13 +298,13 @@ def foreign_sentence(share_above: float, n_outside: int) -> str:
 
 def reason_of(scored: ScoredTable, row: int) -> Reason | None:
     """What makes a row unfamiliar, with the table's column; None where nothing was measured."""
-    found = scored.unfamiliarity
-    if found is None:
+    measured = scored.unfamiliarity
+    if measured is None:
         return None
-    kept = found.reasons[row]
+    kept = measured.reasons[row]
     if kept is not None:
         return kept
-    return _explain(found.estimator, scored.training, scored.scored, [row], found.is_second)[0]
+    return reasons_of(scored, measured, np.array([row]))[0]
 
 
 def unfamiliarity_parts(scored: ScoredTable, row: int) -> tuple[Reason, ...]:
@@ -337,30 +335,29 @@ def unfamiliarity_parts(scored: ScoredTable, row: int) -> tuple[Reason, ...]:
     [('range', 'x'), ('novelty', 'x'), ('distance', 'x')]
     """
     check_number("row", row, 0, len(scored.frame) - 1, integer=True)
-    found = explain_version(scored, row, scored.scored.X.iloc[[row]])
-    return () if found is None else found[1]
+    version = explain_version(scored, row, scored.scored.X.iloc[[row]])
+    return () if version is None else version[1]
 
 
 def judge_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Unfamiliarity | None:
     """How unfamiliar versions of a row are, by measures that did not learn from the row itself."""
-    found = scored.unfamiliarity
-    if found is None:
+    if scored.unfamiliarity is None:
         return None
-    place = _place_in_training(scored, row)
-    return found.estimator.judge(X) if place is None else found.estimator.judge_instead(X, place)
+    place, estimator = _place_in_training(scored, row), scored.unfamiliarity.estimator
+    return estimator.judge(X) if place is None else estimator.judge_instead(X, place)
 
 
 def explain_version(
     scored: ScoredTable, row: int, X: pd.DataFrame
 ) -> tuple[Unfamiliarity, tuple[Reason, ...]] | None:
     """`judge_versions` of one version of a row, (1, n_features), and what every measure says."""
-    found = scored.unfamiliarity
-    if found is None:
+    measured = scored.unfamiliarity
+    if measured is None:
         return None
-    judged, parts = found.estimator.explain_parts(X, _place_in_training(scored, row))
+    judged, parts = measured.estimator.explain_parts(X, _place_in_training(scored, row))
     columns = _columns_of(scored.training)
-    told = (part._replace(column=columns.get(part.column, part.column)) for part in parts[0])
-    return judged, tuple(told)
+    reasons = (part._replace(column=columns.get(part.column, part.column)) for part in parts[0])
+    return judged, tuple(reasons)
 
 
 def _place_in_training(scored: ScoredTable, row: int) -> int | None:
@@ -392,10 +389,11 @@ def _name_columns(outside: NDArray[np.bool_], training: Prepared) -> tuple[tuple
 
 
 def reasons_of(
-    scored: ScoredTable, found: TableUnfamiliarity, rows: NDArray[np.int64]
+    scored: ScoredTable, measured: TableUnfamiliarity, rows: NDArray[np.int64]
 ) -> list[Reason]:
     """What makes each of some rows unfamiliar, with the table's column."""
-    return _explain(found.estimator, scored.training, scored.scored, rows.tolist(), found.is_second)
+    second = measured.is_second
+    return _explain(measured.estimator, scored.training, scored.scored, rows.tolist(), second)
 
 
 def _reasons(
@@ -408,8 +406,8 @@ def _reasons(
     """Of the least familiar rows only: they are the ones that sentences are about."""
     chosen = rows.order()[:_MOST_REASONS].tolist()
     reasons: list[Reason | None] = [None] * len(rows.score)
-    found = _explain(estimator, training, scored, chosen, is_second)
-    for row, reason in zip(chosen, found, strict=True):
+    explained = _explain(estimator, training, scored, chosen, is_second)
+    for row, reason in zip(chosen, explained, strict=True):
         reasons[row] = reason
     return tuple(reasons)
 
@@ -423,14 +421,14 @@ def _explain(
 ) -> list[Reason]:
     chosen = np.asarray(rows, np.int64)
     new = np.ones(len(chosen), bool) if is_second else ~training.known[chosen]
-    found: list[Reason] = []
+    parts: list[Reason] = []
     if new.any():
-        found += estimator.explain(scored.X.iloc[chosen[new]])
+        parts += estimator.explain(scored.X.iloc[chosen[new]])
     if not new.all():
         place = np.cumsum(training.known) - 1  # among the rows with a target
-        found += estimator.explain_held_out(place[chosen[~new]])
+        parts += estimator.explain_held_out(place[chosen[~new]])
     order = np.argsort(np.concatenate([np.flatnonzero(new), np.flatnonzero(~new)]))
     column_of = _columns_of(training)
     return [
-        found[k]._replace(column=column_of.get(found[k].column, found[k].column)) for k in order
+        parts[k]._replace(column=column_of.get(parts[k].column, parts[k].column)) for k in order
     ]

@@ -38,7 +38,7 @@ def stack(
     )
     y = training.y[rows]
     law = listed.estimator
-    found = law.fit_around(
+    laws_around = law.fit_around(
         training.X.iloc[rows], y.astype(np.int64) if training.target.classes else y, around
     )
 
@@ -47,7 +47,7 @@ def stack(
 
     seen = [rows[split.fitted] for split in around.splits()]
     learnt = [model.rows for model in models]
-    laws = [fitted(*parts) for parts in zip(found, learnt, seen, strict=True)]
+    laws = [fitted(*parts) for parts in zip(laws_around, learnt, seen, strict=True)]
     return laws, None if whole is None else fitted(law, whole.rows, rows)
 
 
@@ -88,11 +88,11 @@ def describe_law(models: Sequence[FittedModel]) -> list[str]:
     if law is None:
         return []
     order = sorted(law.weights, key=lambda name: -law.weights[name])
-    said = [f"{100 * law.weights[name]:.0f} % from {_VOICES[name]}" for name in order
+    shares = [f"{100 * law.weights[name]:.0f} % from {_VOICES[name]}" for name in order
             if law.weights[name] >= 0.005]  # fmt: skip
-    told = [
-        f"What is said of a row comes to {', '.join(said)} (weighed on rows that none had seen)."
+    sentences = [
+        f"What is said of a row comes to {', '.join(shares)} (weighed on rows that none had seen)."
     ]
     if law.support:
-        told.append(f"{law.support} Its values differ by steps of {short(law.resolution)}.")
-    return told
+        sentences.append(f"{law.support} Its values differ by steps of {short(law.resolution)}.")
+    return sentences

@@ -31,9 +31,9 @@ def describe_table(scored: ScoredTable) -> list[str]:
     good = _how_good(scored.scores, scored.training.target.name, why_no_coverage(scored))
     sentences = [f"{_how_scored(scored)} {good}", _what_finds_errors(scored, evidence)]
     sentences[:0] = [*map(str, scored.questions), *heavy_rows(scored)]
-    found = scored.unfamiliarity
-    if found is not None and found.is_foreign:  # before anything else
-        sentences.insert(0, foreign_notice(found))
+    unfamiliarity = scored.unfamiliarity
+    if unfamiliarity is not None and unfamiliarity.is_foreign:  # before anything else
+        sentences.insert(0, foreign_notice(unfamiliarity))
     if known is not None and evidence["total"].excludes_chance:
         curve = known.rejection.total
         start = float(curve.remaining[0])
@@ -51,12 +51,12 @@ def describe_table(scored: ScoredTable) -> list[str]:
 
 def say_trust(scored: ScoredTable) -> str:
     """Whether the model knows where it errs, in one sentence of no numbers."""
-    said = "rows that the model is unsure of have larger errors."
+    what = "rows that the model is unsure of have larger errors."
     if scored.training.target.classes:
-        said = "rows that the model is unsure of are wrong more often."
+        what = "rows that the model is unsure of are wrong more often."
     if not find_evidence(scored)["total"].excludes_chance:
-        said = "nothing here shows that the model knows where it errs."
-    return f"In the first file, {said}" if scored.protocol == "new_file" else said.capitalize()
+        what = "nothing here shows that the model knows where it errs."
+    return f"In the first file, {what}" if scored.protocol == "new_file" else what.capitalize()
 
 
 def why_no_knowledge(scored: ScoredTable) -> str:
@@ -146,18 +146,18 @@ def _what_finds_errors(scored: ScoredTable, evidence: dict[str, Evidence]) -> st
         "unfamiliarity": "unfamiliar rows",
     }
     missing = why_no_knowledge(scored)
-    told = []
+    parts = []
     for kind, rows in kinds.items():
         if kind not in evidence or (missing and kind == "knowledge"):
             continue
-        found = evidence[kind]
-        if found.excludes_chance:
-            told.append(f"Here, {rows} have larger errors ({_prr(found)}).")
+        of_kind = evidence[kind]
+        if of_kind.excludes_chance:
+            parts.append(f"Here, {rows} have larger errors ({_prr(of_kind)}).")
         else:
             what = kind if kind == "unfamiliarity" else f"{kind} uncertainty"
-            interval = f" ({_prr(found)})" if np.isfinite(found.prr) else ""
-            told.append(f"This table gives no evidence that {what} finds large errors{interval}.")
-    return " ".join([*told, missing] if missing else told)
+            interval = f" ({_prr(of_kind)})" if np.isfinite(of_kind.prr) else ""
+            parts.append(f"This table gives no evidence that {what} finds large errors{interval}.")
+    return " ".join([*parts, missing] if missing else parts)
 
 
 def _prr(evidence: Evidence) -> str:
@@ -168,9 +168,9 @@ def _prr(evidence: Evidence) -> str:
 def explain_choices(scored: ScoredTable) -> list[str]:
     """Why this task, this ensemble and this split, one sentence each; they may hold user words."""
     split = scored.training.split
-    told = [scored.training.target.reason, scored.why_ensemble]
-    told += split.notices() if split is not None else []
-    return [sentence for sentence in told if sentence]
+    reasons = [scored.training.target.reason, scored.why_ensemble]
+    reasons += split.notices() if split is not None else []
+    return [sentence for sentence in reasons if sentence]
 
 
 def name_members(scored: ScoredTable) -> str:

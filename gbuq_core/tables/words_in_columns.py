@@ -60,8 +60,8 @@ def with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
         ))  # fmt: skip
     if words:
         remarks.append(("words", words_sentence(base, words)))
-    found = replace(base, n_missing=text.null_count, examples=first_examples(text))
-    return replace(found, n_distinct=n_distinct(text), remarks=tuple(remarks)), text
+    column = replace(base, n_missing=text.null_count, examples=first_examples(text))
+    return replace(column, n_distinct=n_distinct(text), remarks=tuple(remarks)), text
 
 
 def marker_words(column: Column, array: Any, text: Any) -> dict[str, int]:

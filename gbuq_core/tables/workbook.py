@@ -115,36 +115,34 @@ def read_workbook(
 
 def _read_so(about: dict[str, Any], sheet: str | None, skip_rows: int | None) -> list[str]:
     """What had to be decided about the cells of a sheet."""
-    said = []
+    notices = []
     first = about["sheets"][0]
     if not sheet and about["sheet"] != first:
-        said.append(
+        notices.append(
             f"The sheet {shown(first)} holds no table of several columns and ten rows, so "
             f"{shown(about['sheet'])} is read: choose another Sheet (--sheet)."
         )
     if about["larger"]:
-        said.append(
+        notices.append(
             f"The sheet {shown(about['sheet'])} is read, though {listed(about['larger'])} "
             f"{'has' if len(about['larger']) == 1 else 'have'} more cells: choose another Sheet "
             "(--sheet)."
         )
     if about["above"] and skip_rows is None:
-        said += above_sentences(about["above"])
+        notices += above_sentences(about["above"])
     if about["merged"]:
-        said.append(f"{counted(about['merged'], 'cell')} below merged cells got their value.")
+        notices.append(f"{counted(about['merged'], 'cell')} below merged cells got their value.")
     if about["formulas"]:
-        one = len(about["formulas"]) == 1
-        said.append(
-            f"{columns_named(about['formulas'])} hold{'s' if one else ''} formulas whose results "
-            "are not stored: open the file in Excel and save it."
+        s = "s" * (len(about["formulas"]) == 1)
+        notices.append(
+            f"{columns_named(about['formulas'])} hold{s} formulas whose results are not stored: "
+            "open the file in Excel and save it."
         )
     if about["times"]:
-        one = len(about["times"]) == 1
-        said.append(
-            f"{columns_named(about['times'])} hold{'s' if one else ''} times of day, which are "
-            "read in hours."
-        )
-    return said
+        s = "s" * (len(about["times"]) == 1)
+        times = columns_named(about["times"])
+        notices.append(f"{times} hold{s} times of day, which are read in hours.")
+    return notices
 
 
 def _check_unpacked(data: bytes) -> None:

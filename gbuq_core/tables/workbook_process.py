@@ -183,10 +183,10 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
         columns[k] = []
     table = pa.table(arrays, names=[f"f{k}" for k in range(len(arrays))])
     written = io.BytesIO()
-    told = {"sheets": names, "sheet": chosen, "has_header": has_header, "row_numbers": numbers}
-    told |= {"larger": [] if wanted else larger}
-    told |= {"above": n_above, "merged": n_merged, "formulas": formulas, "times": times}
-    written.write(_about(**told, titles=[titles[k] for k in used]))
+    parts = {"sheets": names, "sheet": chosen, "has_header": has_header, "row_numbers": numbers}
+    parts |= {"larger": [] if wanted else larger}
+    parts |= {"above": n_above, "merged": n_merged, "formulas": formulas, "times": times}
+    written.write(_about(**parts, titles=[titles[k] for k in used]))
     with pa.ipc.new_stream(written, table.schema) as stream:
         stream.write_table(table, max_chunksize=_BATCH)
     return written.getvalue()

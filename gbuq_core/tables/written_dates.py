@@ -74,14 +74,14 @@ _WHOLE_MONTHS = (
 
 def _month_words() -> dict[str, int]:
     """Names of months, and their beginnings of three letters or more that mean one month only."""
-    found: dict[str, int] = {}
+    begins: dict[str, int] = {}
     whole = {word: month for month, words in enumerate(_MONTHS, 1) for word in words.split()}
     for word, month in whole.items():
         for end in range(3, len(word)):
             begin = word[:end]
-            found[begin] = month if found.get(begin, month) == month else 0
+            begins[begin] = month if begins.get(begin, month) == month else 0
     also = {word: month for month, words in enumerate(_WHOLE_MONTHS, 1) for word in words.split()}
-    return {word: month for word, month in (also | found | whole).items() if month}
+    return {word: month for word, month in (also | begins | whole).items() if month}
 
 
 _MONTH_OF = _month_words()
@@ -350,8 +350,8 @@ def _read(texts: pd.Series, style_name: str) -> tuple[pd.Series, pd.Series, NDAr
 
 def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd.Series]:
     """Moments in UTC and local ones, NaT for other texts, and which years have two digits."""
-    found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us]")
-    local, short = found.copy(), pd.Series(False, index=texts.index)
+    moments = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us]")
+    local, short = moments.copy(), pd.Series(False, index=texts.index)
     left = texts
     if "name" in style.name:  # Jan. and commas
         left = left.str.replace(r"([A-Za-z]{3,})\.", r"\1", regex=True)
@@ -384,18 +384,18 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
         clocks = left.str.replace(rf"(:\S+?(?: [AP]M)?)(?:{_OFFSET}|Z)$", r"\1", regex=True)
     zoned = clocks is not left and bool((clocks != left).any())
     for form in style.formats:
-        open_rows = found.isna()
+        open_rows = moments.isna()
         if not open_rows.any():
             break
         parsed = pd.to_datetime(left[open_rows], format=form, errors="coerce", utc=True)
-        found[open_rows] = parsed.dt.tz_localize(None).astype("datetime64[us]")
+        moments[open_rows] = parsed.dt.tz_localize(None).astype("datetime64[us]")
         if zoned and parsed.notna().any():
             plain = form.removesuffix("%z")
             here = pd.to_datetime(clocks[open_rows], format=plain, errors="coerce", utc=True)
             local[open_rows] = here.dt.tz_localize(None).astype("datetime64[us]")
         if "%y" in form:
-            short[open_rows] = found[open_rows].notna()
-    return found, local.where(local.notna(), found), short
+            short[open_rows] = moments[open_rows].notna()
+    return moments, local.where(local.notna(), moments), short
 
 
 def used_parts(values: NDArray[np.datetime64]) -> tuple[str, ...]:

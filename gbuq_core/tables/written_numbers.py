@@ -109,8 +109,8 @@ def _take_apart(text: Any) -> _Cells:
         plain = [None if word is None else word.translate(_PLAIN_LETTERS)
                  for word in text.to_pylist()]  # fmt: skip
         text = pa.array(plain, pa.string())
-    found = pc.extract_regex(text, _CELL)
-    part = {field.name: found.field(k) for k, field in enumerate(found.type)}
+    match = pc.extract_regex(text, _CELL)
+    part = {field.name: match.field(k) for k, field in enumerate(match.type)}
 
     def has(name: str, letter: str = "") -> Any:
         return pc.equal(part[name], letter) if letter else pc.not_equal(part[name], "")
@@ -119,7 +119,7 @@ def _take_apart(text: Any) -> _Cells:
     # 5-HT is a name; "5- km" and "5-%" are numbers.
     named = pc.and_(has("inner"), pc.match_substring_regex(part["after"], r"^\pL"))
     whole = pc.and_not(whole, pc.and_not(named, has("gap")))
-    fits = pc.fill_null(pc.and_(found.is_valid(), whole), False)
+    fits = pc.fill_null(pc.and_(match.is_valid(), whole), False)
     signs = ("first", "sign", "inner", "last")
     negative = has("open")
     cents = pc.match_substring_regex(part["number"], r"[.,]\s*$")  # none: 5,- and 5.\u2013
@@ -265,8 +265,8 @@ def holds_truths(text: Any) -> bool:
     distinct = pc.unique(text.drop_null())
     if len(distinct) not in (1, 2):
         return False
-    found = {*distinct.to_pylist()}
-    return any(found <= {*pair} for pair in _TRUTH_WORDS)
+    words = {*distinct.to_pylist()}
+    return any(words <= {*pair} for pair in _TRUTH_WORDS)
 
 
 def read_numbers(text: Any, decimal: str, units: Units = ()) -> Numbers:
@@ -288,12 +288,12 @@ def read_numbers(text: Any, decimal: str, units: Units = ()) -> Numbers:
         except pa.ArrowInvalid:
             pass  # not all of them are plain numbers: read them one by one below
         else:
-            found = values.to_numpy(zero_copy_only=False).copy()
-            return Numbers(found, np.isnan(found) & ~missing, decimal == ".")
+            numbers = values.to_numpy(zero_copy_only=False).copy()
+            return Numbers(numbers, np.isnan(numbers) & ~missing, decimal == ".")
     if not may_hold_numbers(text):
         if holds_truths(text):
-            found = pc.equal(pc.utf8_lower(text), "true").cast(pa.float64())
-            values = found.to_numpy(zero_copy_only=False)
+            truths = pc.equal(pc.utf8_lower(text), "true").cast(pa.float64())
+            values = truths.to_numpy(zero_copy_only=False)
             return Numbers(values, np.zeros(len(values), bool), False)
         return Numbers(np.full(len(text), np.nan), ~missing, decimal == ".")
     coded = text.dictionary_encode()

@@ -29,17 +29,17 @@ def put(knob: Knob, value: Any) -> None:
         untold[knob.key] = st.session_state[knob.key]
 
 
-def put_together(values: Sequence[tuple[Knob, Any]], told: bool = True) -> None:
+def put_together(values: Sequence[tuple[Knob, Any]], tells: bool = True) -> None:
     """Give knobs that are not drawn yet in this run their values, and tell the browser once.
 
     Without ``told`` the browser hears nothing, and has yet to write them.
     """
-    _write_address(values, told)
+    _write_address(values, tells)
     for knob, value in values:
         put(knob, value)
 
 
-def put_again(knobs: Iterable[Knob], told: bool = True) -> None:
+def put_again(knobs: Iterable[Knob], tells: bool = True) -> None:
     """Put the values of earlier runs again that the browser's address does not show yet.
 
     Streamlit tells a widget only once that code has set it. When a message of the browser begins
@@ -57,7 +57,7 @@ def put_again(knobs: Iterable[Knob], told: bool = True) -> None:
         if not moved and knob.key not in st.query_params:
             again.append((knob, value))
     if again:
-        put_together(again, told)
+        put_together(again, tells)
 
 
 def forget_untold() -> None:
@@ -79,7 +79,7 @@ def write_out(knob: Knob, value: Any) -> None:
         context.query_string = urlencode(address._query_params, doseq=True)  # of the next run
 
 
-def _write_address(values: Sequence[tuple[Knob, Any]], told: bool) -> None:
+def _write_address(values: Sequence[tuple[Knob, Any]], tells: bool) -> None:
     """One message with all values; widgets that find their own in it send none.
 
     Streamlit has no public call for bound parameters. Where its names are other ones, nothing is
@@ -96,7 +96,7 @@ def _write_address(values: Sequence[tuple[Knob, Any]], told: bool) -> None:
                 address.set_with_no_forward_msg(knob.key, texts)
             else:
                 address.discard_param_no_forward_msg(knob.key)
-        if told:
+        if tells:
             address._send_query_param_msg()
 
 

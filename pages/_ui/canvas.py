@@ -127,7 +127,7 @@ def _cells_of(runs: Any, shape: SheetShape) -> list[tuple[int, int]]:
     cells = shape.rows * shape.columns
     if not isinstance(runs, list):
         return []
-    found: list[tuple[int, int]] = []
+    chosen: list[tuple[int, int]] = []
     end = 0
     for run in runs:
         if not isinstance(run, list) or len(run) != 2:
@@ -137,8 +137,8 @@ def _cells_of(runs: Any, shape: SheetShape) -> list[tuple[int, int]]:
         if first is None or not length or first < end or first + length > cells:
             return []
         end = first + length
-        found += [divmod(at, shape.columns) for at in range(first, end)]
-    return found
+        chosen += [divmod(at, shape.columns) for at in range(first, end)]
+    return chosen
 
 
 def _ray_of(ray: Any, shape: SheetShape) -> tuple[float, float, float, float] | None:

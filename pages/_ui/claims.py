@@ -95,10 +95,10 @@ def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool) -> None:
 def seeds_html(count: SeedCount, quicker: bool) -> str:
     """A dot for each seed."""
     dots = "".join(
-        f'<span class="{_class(dot.verdict)}" role="img" title="{said}" aria-label="{said}">'
+        f'<span class="{_class(dot.verdict)}" role="img" title="{words}" aria-label="{words}">'
         f"{MARKS[dot.verdict]}</span>"
         for dot in count.dots
-        for said in [escape(f"Seed {dot.seed}: {dot.verdict}, {dot.value}", quote=True)]
+        for words in [escape(f"Seed {dot.seed}: {dot.verdict}, {dot.value}", quote=True)]
     )
     grey = " gbuq-quicker" if quicker else ""
     text = escape(count.text[:1].upper() + count.text[1:])
@@ -114,8 +114,8 @@ def _class(verdict: str) -> str:
 def _compute(study: SeedStudy, plan: SeedPlan, job: Job) -> tuple[SeedOutcome, ...]:
     """Run all seeds; the runner calls this in the thread for what nobody waits for."""
 
-    def tell(found: tuple[SeedOutcome, ...]) -> None:
-        job.so_far = found
+    def tell(outcomes: tuple[SeedOutcome, ...]) -> None:
+        job.so_far = outcomes
 
     return study.run(plan, tell)
 

@@ -124,6 +124,6 @@ def draw_fold(knob: Knob, held: Iterable[Knob] = ()) -> DeltaGenerator | None:
     )
     if section.open:
         return section
-    for one in held:
-        st.session_state[one.key] = st.session_state.get(one.key, one.default)
+    for other in held:
+        st.session_state[other.key] = st.session_state.get(other.key, other.default)
     return None

@@ -111,17 +111,17 @@ def show_curves(
         mount(key=key, data=data)
         return
 
-    def told() -> None:
+    def hear() -> None:
         state = st.session_state.get(key)
         message = state.get("pick") if isinstance(state, dict) else None
         if isinstance(message, dict) and "knobs" in message:
             _take_knobs(message["knobs"], figure.knobs)
         elif not _carried(message, carry, read):
-            found = read(message)
-            if found is not None and tell is not None:
-                tell(found)
+            event = read(message)
+            if event is not None and tell is not None:
+                tell(event)
 
-    mount(key=key, data=data, on_pick_change=told)
+    mount(key=key, data=data, on_pick_change=hear)
 
 
 def _nothing(message: Any) -> None:
@@ -138,9 +138,9 @@ def _carried(message: Any, carry: Carry | None, read: Callable[[Any], Any]) -> b
     """Tell of what is being dragged; whether the message was of that."""
     if carry is None or not isinstance(message, dict) or "carry" not in message:
         return False
-    seq, found = read_pick(message.get("seq"), range(2**53)), read(message["carry"])
-    if seq is not None and found is not None:
-        carry.heard(seq, found)
+    seq, place = read_pick(message.get("seq"), range(2**53)), read(message["carry"])
+    if seq is not None and place is not None:
+        carry.heard(seq, place)
     return True
 
 

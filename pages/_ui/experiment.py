@@ -69,7 +69,7 @@ def _nothing(*given: Any) -> Mapping[str, Any]:
 
 
 def show_experiment(
-    one: Experiment | Compared | Single,
+    record: Experiment | Compared | Single,
     state: PageState,
     keys: Sequence[str],
     **own: Any,
@@ -78,16 +78,16 @@ def show_experiment(
 
     ``own`` are functions of the page, which `_show_single`, `_show_compared` or `show_maps` takes.
     """
-    if isinstance(one, Single):
-        _show_single(one, state, keys, **own)
-    elif isinstance(one, Compared):
-        _show_compared(one, state, keys, **own)
+    if isinstance(record, Single):
+        _show_single(record, state, keys, **own)
+    elif isinstance(record, Compared):
+        _show_compared(record, state, keys, **own)
     else:
-        show_maps(one, state, keys, **own)
+        show_maps(record, state, keys, **own)
 
 
 def _show_single(
-    one: Single,
+    record: Single,
     state: PageState,
     keys: Sequence[str],
     acts: Callable[[Any], Acts] = _nothing,
@@ -105,62 +105,63 @@ def _show_single(
     what stands in Why, and ``last(run)`` what ends the page.
     """
     surface = [OPEN] * (OPEN in state.knobs)
-    page, values, settings = open_account(one, state, keys, folds_of(one, surface))
+    page, values, settings = open_account(record, state, keys, folds_of(record, surface))
     run = None
     with page.notices:
-        settings = admit(one.read(values) if one.read else settings)
+        settings = admit(record.read(values) if record.read else settings)
         if settings is not None:
-            request = _single_request(one, settings)
-            (answer,) = ask([request], one.wait, others=one.slots)
+            request = _single_request(record, settings)
+            (answer,) = ask([request], record.wait, others=record.slots)
             show_progress([answer])
-            run = _look_at(one, settings, answer)
+            run = _look_at(record, settings, answer)
     if run is None:
-        page.explain(one)
+        page.explain(record)
         return
     run = mark(run)
     with page.picture:
-        follow(state, values, one.followed, partial(_draw_single, one, state, run, acts, mark))
-    run = _ask_behind(page, one, run, values, answer.fresh, (one.name,))
+        draw = partial(_draw_single, record, state, run, acts, mark)
+        follow(state, values, record.followed, draw)
+    run = _ask_behind(page, record, run, values, answer.fresh, (record.name,))
     if below is not None:
         with page.picture:
             below(page, run)
     knobs = live_knobs(state, values)
     if surface:
         with page.fold(WHY):
-            show_surface(lambda: next(iter(one.pictures(run, knobs).values())).sheet)
+            show_surface(lambda: next(iter(record.pictures(run, knobs).values())).sheet)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
-        return single_sections(one, run, claims, knobs, kept)
+        return single_sections(record, run, claims, knobs, kept)
 
-    claims, paper = _check(one, run) if one.checked else (None, None)
+    claims, paper = _check(record, run) if record.checked else (None, None)
     _tell_drawn(
-        page, one, run, sections, acts(run), claims, below_why,
+        page, record, run, sections, acts(run), claims, below_why,
         complete=answer.fresh, costs=_say_cost(answer), paper=paper,
     )  # fmt: skip
     if last is not None:
         last(run)
-    send_tables(one.name, one.packed(run, kept))
+    send_tables(record.name, record.packed(run, kept))
 
 
-def _check(one: Single, run: Any) -> tuple[Sequence[Claim], Callable[[], None] | None]:
+def _check(record: Single, run: Any) -> tuple[Sequence[Claim], Callable[[], None] | None]:
     """The statements of the first settings, or of those that the reader asked for."""
-    name, depends = f"{one.name}-claims", one.checked(run) if one.checked else None
-    asked = st.session_state.setdefault("_checked:" + one.name, {})
+    name, depends = f"{record.name}-claims", record.checked(run) if record.checked else None
+    asked = st.session_state.setdefault("_checked:" + record.name, {})
     if last_kept(name) is None:
         asked["of"] = depends
     if asked["of"] == depends:
-        return kept(name, [], depends, lambda: one.claims(run)), None
+        return kept(name, [], depends, lambda: record.claims(run)), None
 
     def offer() -> None:
         st.caption("The statements are not checked for these settings.")
-        key = f"_{one.name}_check"
+        key = f"_{record.name}_check"
         st.button("Check these settings", key=key, on_click=asked.update, args=({"of": depends},))
 
     return (), offer
 
 
 def _show_compared(
-    one: Compared,
+    record: Compared,
     state: PageState,
     keys: Sequence[str],
     hold: Hold = _nothing,
@@ -171,64 +172,64 @@ def _show_compared(
     ``hold(figure, done)`` says what can be done in the picture, and ``below(settings)`` draws what
     belongs to it.
     """
-    page, values, settings = open_account(one, state, keys, folds_of(one, [one.inside]))
-    requests = plan_requests(one, settings, one.whole(settings, values))
-    answers, others, alone = ask_with_trials(one, requests, one.wait, one.slots)
-    shown = view_answers(one, settings, answers)
+    page, values, settings = open_account(record, state, keys, folds_of(record, [record.inside]))
+    requests = plan_requests(record, settings, record.whole(settings, values))
+    answers, others, alone = ask_with_trials(record, requests, record.wait, record.slots)
+    shown = view_answers(record, settings, answers)
     with page.picture:
-        follow(state, values, one.followed, partial(_draw_compared, one, state, shown, hold))
+        follow(state, values, record.followed, partial(_draw_compared, record, state, shown, hold))
         if below is not None:
             below(settings)
-        with st.container(key=f"{one.name}-progress"):  # below, so that the picture does not move
-            say_what_is_missing(one, settings, shown)
+        with st.container(key=f"{record.name}-progress"):  # below: the picture does not move
+            say_what_is_missing(record, settings, shown)
             show_waited(answers, [] if alone else others)
     fresh = [each for each in shown if each.fresh]
-    run = one.run(settings, [each.fit for each in fresh], [each.view for each in fresh], kept)
-    run = _ask_behind(page, one, run, values, True, [each.slot for each in (*answers, *others)])
-    ready = one.chosen(run.settings)
+    run = record.run(settings, [each.fit for each in fresh], [each.view for each in fresh], kept)
+    run = _ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
+    ready = record.chosen(run.settings)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
         # All are shown at once, since no other view is in the file.
         knobs = tuple(knob for knob in state.knobs if knob.key != EVERY.key)
-        figure = draw_compared(one, state._replace(knobs=knobs), settings, fresh, values)
-        return compared_sections(one, run, figure, claims, values, kept, trial_results(others))
+        figure = draw_compared(record, state._replace(knobs=knobs), settings, fresh, values)
+        return compared_sections(record, run, figure, claims, values, kept, trial_results(others))
 
-    if one.inside is not None:
+    if record.inside is not None:
         with page.fold(WHY):
-            _look_inside(one, state, values, answers)
+            _look_inside(record, state, values, answers)
     _tell_drawn(
-        page, one, run, sections, {},
+        page, record, run, sections, {},
         scored=bool(ready),
         complete=len(ready) == len(answers),
-        costs=list_costs(one, settings, shown),
+        costs=list_costs(record, settings, shown),
     )  # fmt: skip
-    if one.trials:
+    if record.trials:
         with page.fold(PAPER):
-            draw_trials(one, state, values, others, alone)
+            draw_trials(record, state, values, others, alone)
 
 
 @st.fragment
 def _look_inside(
-    one: Compared, state: PageState, values: SimpleNamespace, answers: Sequence[Answer]
+    record: Compared, state: PageState, values: SimpleNamespace, answers: Sequence[Answer]
 ) -> None:
     """The closer look; another one reruns only this fold."""
     values = read_again(state, values)
-    settings = from_values(one.settings, vars(values))
-    section = draw_fold(one.inside) if one.inside is not None else None
+    settings = from_values(record.settings, vars(values))
+    section = draw_fold(record.inside) if record.inside is not None else None
     if section is not None:
         with section:
             try:
-                shown = view_answers(one, settings, answers)
+                shown = view_answers(record, settings, answers)
                 fits = [each.fit for each in shown if each.view is not None]
-                rows = one.look(settings, fits, values, kept, False)
+                rows = record.look(settings, fits, values, kept, False)
             except GbuqError as error:
                 show_notice(str(error), "looks", tone="error")
             else:
-                draw_rows(rows, f"{one.name}-inside")
+                draw_rows(rows, f"{record.name}-inside")
 
 
 def draw_compared(
-    one: Compared,
+    record: Compared,
     state: PageState,
     settings: Any,
     shown: Sequence[Shown],
@@ -236,12 +237,12 @@ def draw_compared(
     keep: Keep | None = kept,
 ) -> Curves:
     """The picture of these methods."""
-    settings, seen = seen_methods(one, settings, shown)
-    return one.figure(settings, seen, values, live_knobs(state, values), keep)
+    settings, seen = seen_methods(record, settings, shown)
+    return record.figure(settings, seen, values, live_knobs(state, values), keep)
 
 
 def _draw_compared(
-    one: Compared,
+    record: Compared,
     state: PageState,
     shown: Sequence[Shown],
     hold: Hold,
@@ -252,19 +253,19 @@ def _draw_compared(
 
     One method stands there, large, until the reader asks for all, or for some by name.
     """
-    settings = from_values(one.settings, vars(values))
+    settings = from_values(record.settings, vars(values))
     if moving:
-        requests = plan_requests(one, settings, one.whole(settings, values))
-        others = [*one.slots, *(trial.name for trial in one.trials)]
-        shown = view_answers(one, settings, ask(requests, LIVE_SECONDS, others=others))
-    figure = open_compared(one, state, settings, shown, values, None if moving else kept)
+        requests = plan_requests(record, settings, record.whole(settings, values))
+        others = [*record.slots, *(trial.name for trial in record.trials)]
+        shown = view_answers(record, settings, ask(requests, LIVE_SECONDS, others=others))
+    figure = open_compared(record, state, settings, shown, values, None if moving else kept)
     done = all(each.fresh or bool(each.problem) for each in shown)
-    show_curves(figure, one.place, **hold(figure, done or not moving))
+    show_curves(figure, record.place, **hold(figure, done or not moving))
     return done
 
 
 def open_compared(
-    one: Compared,
+    record: Compared,
     state: PageState,
     settings: Any,
     shown: Sequence[Shown],
@@ -272,17 +273,17 @@ def open_compared(
     keep: Keep | None = kept,
 ) -> Curves:
     """The picture as it opens a page."""
-    chosen = one.chosen(settings)
-    asked = values.every or chosen != one.chosen(one.settings())
-    figure = draw_compared(one, state, settings, shown if asked else shown[:1], values, keep)
+    chosen = record.chosen(settings)
+    asked = values.every or chosen != record.chosen(record.settings())
+    figure = draw_compared(record, state, settings, shown if asked else shown[:1], values, keep)
     return figure if asked and len(chosen) != 1 else figure.quiet
 
 
 def _ask_behind(
-    page: Skeleton, one: Drawn, run: Any, values: SimpleNamespace, start: bool, slots: Sequence[str]
+    page: Skeleton, record: Drawn, run: Any, values: Any, start: bool, slots: Sequence[str]
 ) -> Any:
     """The run with what does not keep its picture waiting."""
-    works = one.behind(run, kept) if start else ()
+    works = record.behind(run, kept) if start else ()
     requests = [
         Request(
             work.slot, work.key, in_thread(work.make), work.label, work.seconds,
@@ -290,28 +291,29 @@ def _ask_behind(
         )
         for work in works
     ]  # fmt: skip
-    found = ask(requests, others=slots)
-    with page.fold(PAPER if one.behind_statements else COMPARE):
-        told = [each for each in found if each.request.label]
-        for each in told:
+    answers = ask(requests, others=slots)
+    with page.fold(PAPER if record.behind_statements else COMPARE):
+        named = [each for each in answers if each.request.label]
+        for each in named:
             if each.error:
                 show_notice(f"{each.request.label}: {each.error}", each.slot, tone="error")
-        show_progress([each for each in told if each.state != "done"], "-behind")
-        for knob in one.beside:
+        show_progress([each for each in named if each.state != "done"], "-behind")
+        for knob in record.beside:
             with st.container(width=_BESIDE_WIDTH):
                 draw_knob(knob)
     values = SimpleNamespace(
-        **{**vars(values), **{each.key: st.session_state[each.key] for each in one.beside}}
+        **{**vars(values), **{each.key: st.session_state[each.key] for each in record.beside}}
     )
-    results = {each.slot: each.result for each in found if each.fresh and not each.error}
+    results = {each.slot: each.result for each in answers if each.fresh and not each.error}
+    name = f"{record.name}-behind"
     if start:
-        kept(f"{one.name}-behind", [*results.values()], tuple(results), lambda: results)
-    return one.join(run, results if start else last_kept(f"{one.name}-behind") or {}, values, kept)
+        kept(name, [*results.values()], tuple(results), lambda: results)
+    return record.join(run, results if start else last_kept(name) or {}, values, kept)
 
 
 def _tell_drawn(
     page: Skeleton,
-    one: Drawn,
+    record: Drawn,
     run: Any,
     sections: Callable[[Sequence[Claim]], Sequence[Section]],
     acts: Acts,
@@ -321,49 +323,49 @@ def _tell_drawn(
 ) -> None:
     """The folds of a page whose pictures are drawn."""
     if claims is None:
-        claims = kept(f"{one.name}-claims", [run], None, lambda: one.claims(run))
+        claims = kept(f"{record.name}-claims", [run], None, lambda: record.claims(run))
     with page.fold(WHY):
-        draw_rows(one.why(run), f"{one.name}-why", acts)
+        draw_rows(record.why(run), f"{record.name}-why", acts)
         if below_why is not None:
             below_why(run)
-    page.tell(one, run, claims, lambda: sections(claims), one.words(run), **more)
+    page.tell(record, run, claims, lambda: sections(claims), record.words(run), **more)
 
 
-def _single_request(one: Single, settings: Any, quick: bool = False) -> Request:
+def _single_request(record: Single, settings: Any, quick: bool = False) -> Request:
     """The fit of these settings, or as much of it as can follow a hand."""
     plan = plan_of(settings)
-    if quick and one.quick is not None:
-        work = in_thread(one.quick, plan)
-        return Request(one.name, (one.name, plan, "quick"), work, one.label)
-    found = one.stored(settings)
+    if quick and record.quick is not None:
+        work = in_thread(record.quick, plan)
+        return Request(record.name, (record.name, plan, "quick"), work, record.label)
+    stored = record.stored(settings)
     return Request(
-        one.name, (one.name, plan), in_thread(one.fit, plan), one.label, one.estimate(plan),
-        stored=None if found is None else lambda: found,
+        record.name, (record.name, plan), in_thread(record.fit, plan), record.label,
+        record.estimate(plan), stored=None if stored is None else lambda: stored,
     )  # fmt: skip
 
 
-def _look_at(one: Single, settings: Any, answer: Answer) -> Any:
+def _look_at(record: Single, settings: Any, answer: Answer) -> Any:
     """What there is to show, or None and the reason."""
     if answer.error or answer.result is None:
         if answer.error:
-            show_notice(answer.error, one.name, tone="error")
+            show_notice(answer.error, record.name, tone="error")
         else:
             st.text("The picture appears when the first fit is done.")
         return None
     try:
-        run = one.look(answer.result, settings, kept)
+        run = record.look(answer.result, settings, kept)
     except GbuqError as error:
-        show_notice(str(error), one.name, tone="error")
+        show_notice(str(error), record.name, tone="error")
         return None
     if not answer.fresh:
         st.caption("The picture still shows the previous settings, and so do the scores.")
-    if notes := one.notes(run):
+    if notes := record.notes(run):
         show_notice(list(dict.fromkeys(notes)), "range")
     return run
 
 
 def _draw_single(
-    one: Single,
+    record: Single,
     state: PageState,
     run: Any,
     acts: Callable[[Any], Acts],
@@ -374,14 +376,15 @@ def _draw_single(
     """The pictures, alone while something is dragged; whether they are of these values."""
     fresh = True
     if moving:
-        settings = one.read(values) if one.read else from_values(one.settings, vars(values))
-        request = _single_request(one, settings, quick=True)
-        (answer,) = ask([request], LIVE_SECONDS, others=one.slots)
+        settings = from_values(record.settings, vars(values))
+        settings = record.read(values) if record.read else settings
+        request = _single_request(record, settings, quick=True)
+        (answer,) = ask([request], LIVE_SECONDS, others=record.slots)
         if answer.result is not None:
             with suppress(GbuqError):
-                run = mark(one.look(answer.result, settings, kept))
+                run = mark(record.look(answer.result, settings, kept))
         fresh = answer.fresh or bool(answer.error)
-    pictures, given = one.pictures(run, live_knobs(state, values)), acts(run)
+    pictures, given = record.pictures(run, live_knobs(state, values)), acts(run)
     places = st.columns(len(pictures), gap="medium") if len(pictures) > 1 else [st.container()]
     for place, (key, section) in zip(places, pictures.items(), strict=True):
         with place:

@@ -25,7 +25,7 @@ class Download(NamedTuple):
 
 def show_exports(key: str, python: str, downloads: Sequence[Download] = ()) -> None:
     """Draw the row."""
-    st.session_state[OFFERED] = {one.file_name: one.make for one in downloads}
+    st.session_state[OFFERED] = {download.file_name: download.make for download in downloads}
     with st.container(horizontal=True, key=f"exports-{key}", gap="small"):
         with st.popover("Copy Python"):
             st.caption("Computes what the picture shows, without the app.")

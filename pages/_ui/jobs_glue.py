@@ -238,8 +238,8 @@ def show_progress(answers: Sequence[Answer], place: str = "") -> None:
         key = f"jobs-cancelled{place}"
         with st.container(horizontal=True, vertical_alignment="center", key=key):
             more = " The picture still shows the previous settings." if kept else ""
-            told = "".join(f" {answer.request.cancelled}" for answer in cancelled)
-            st.text(f"Cancelled.{told.rstrip()}{more}")
+            sentences = "".join(f" {answer.request.cancelled}" for answer in cancelled)
+            st.text(f"Cancelled.{sentences.rstrip()}{more}")
             slots = [answer.slot for answer in cancelled]
             again = f"_jobs_again{place}"
             if st.button("Start again", key=again, on_click=start_again, args=slots):

@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
 def note_work(work: Work, job: Job) -> None:
     """Write a line about a job that has ended; an error that is not ours with its place."""
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "event": "fit",
         "page": work.page or "home",
         "slot": work.slot,
@@ -56,21 +56,21 @@ def note_work(work: Work, job: Job) -> None:
     }
     error = job.error
     if error is None:
-        LOG.info(_line(told))
+        LOG.info(_line(entry))
         return
-    told["error"] = type(error).__name__
+    entry["error"] = type(error).__name__
     if isinstance(error, GbuqError):  # its sentence is for the reader, and may quote the table
-        told["outcome"] = "refused"
-        LOG.info(_line(told))
+        entry["outcome"] = "refused"
+        LOG.info(_line(entry))
         return
-    LOG.error(_line({**told, "at": places(error)}), exc_info=error)
+    LOG.error(_line({**entry, "at": places(error)}), exc_info=error)
 
 
 def note_error(error: BaseException, what: str, reference: str = "") -> str:
     """Write a line about an error that no job ended with, and return its reference."""
     reference = reference or uuid.uuid4().hex[:8]
-    told = {"event": "error", "what": what, "reference": reference, "error": type(error).__name__}
-    LOG.error(_line({**told, "at": places(error)}), exc_info=error)
+    entry = {"event": "error", "what": what, "reference": reference, "error": type(error).__name__}
+    LOG.error(_line({**entry, "at": places(error)}), exc_info=error)
     return reference
 
 
@@ -84,18 +84,18 @@ def places(error: BaseException) -> list[str]:
     >>> [place for place in found if "secret" in place], found[0]
     ([], 'ValueError')
     """
-    found: list[str] = []
+    lines: list[str] = []
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
-        found.append(type(link).__name__)
-        found += [
+        lines.append(type(link).__name__)
+        lines += [
             f"{frame.filename}:{frame.lineno} {frame.name}"
             for frame in traceback.extract_tb(link.__traceback__)
         ]
         link = link.__cause__ or link.__context__
-    return found
+    return lines
 
 
 def start_log(level: int = logging.INFO) -> None:
@@ -141,14 +141,14 @@ class _Lines(logging.Formatter):
         return _line({**head, **json.loads(record.getMessage())})
 
 
-def _line(told: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in told.items() if value is not None})
+def _line(entry: dict[str, Any]) -> str:
+    return json.dumps({name: value for name, value in entry.items() if value is not None})
 
 
 def _without_message(warning: str) -> str:
     """A warning as Python writes it, up to its category."""
-    found = re.match(r"(.*?:\d+: \w+):", warning, re.DOTALL)
-    return found[1] if found else "A warning"
+    match = re.match(r"(.*?:\d+: \w+):", warning, re.DOTALL)
+    return match[1] if match else "A warning"
 
 
 def _rows_in(key: Any) -> Iterator[int]:

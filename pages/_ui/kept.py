@@ -69,8 +69,7 @@ def remember(name: Hashable, work: Callable[..., T], *given: Any, most: int = 64
         while len(held) > most:
             held.popitem(last=False)
     held.move_to_end(name)
-    found: T = held[name]
-    return found
+    return held[name]
 
 
 def is_remembered(name: Hashable, work: Callable[..., Any]) -> bool:

@@ -63,8 +63,8 @@ def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:
     if value is None or problem_with(knob, value):
         if refusal := refusal_of(knob, value):
             return Reading(None, refusal)
-        said = ", ".join(quoted(text) for text in texts)
-        return Reading(None, f"{knob.key} must be {describe_range(knob)}, but the link says {said}")
+        link = ", ".join(quoted(text) for text in texts)
+        return Reading(None, f"{knob.key} must be {describe_range(knob)}, but the link says {link}")
     return Reading(value, "")
 
 
@@ -95,9 +95,9 @@ def _choice(knob: Knob, text: str) -> Any:
     """The choice that a text names: as it is shown, as a number, or in another case."""
     for same in (choice_text, str, _as_number, lambda choice: str(choice).casefold()):
         wanted = same(text)
-        found = [choice for choice in knob.choices if same(choice) == wanted]
-        if wanted is not None and len(found) == 1:
-            return found[0]
+        choices = [choice for choice in knob.choices if same(choice) == wanted]
+        if wanted is not None and len(choices) == 1:
+            return choices[0]
     return None
 
 
@@ -161,7 +161,5 @@ def query_of(settings: Any) -> str:
     return query_string(knobs_of(type(settings)), to_values(settings))
 
 
-def _same(value: Any, default: Any) -> bool:
-    if isinstance(default, (tuple, list)):
-        return tuple(value) == tuple(default)
-    return bool(value == default)
+def _same(value: Any, other: Any) -> bool:
+    return tuple(value) == tuple(other) if isinstance(other, tuple | list) else value == other

@@ -28,5 +28,5 @@ def versioned(named: Mapping[str, Any]) -> dict[str, Any]:
 
 def left_out(page: str, named: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a link means by the knobs that it does not name, where these are not defaults."""
-    said = named.get(KEY, "")
-    return earlier_defaults(said if isinstance(said, str) else said[0], page)
+    version = named.get(KEY, "")
+    return earlier_defaults(version if isinstance(version, str) else version[0], page)

@@ -85,25 +85,25 @@ def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
     """
     given = vars(values)
     pictured = {knob.key: knob for knob in page.knobs if knob.group == "picture"}
-    found = []
+    shown = []
     for knob in pictured.values():
         # What needs another knob of the bar comes and goes in the browser.
         other = pictured.get(knob.needs[0]) if knob.needs else None
         if not is_shown(replace(knob, needs=None) if other else knob, given):
             continue
-        shares = [f"{choice_text(one)} %" for one in knob.choices] if knob.unit == "%" else ()
+        shares = [f"{choice_text(v)} %" for v in knob.choices] if knob.unit == "%" else ()
         value = _on_step(knob, given.get(knob.key, knob.default))
         if knob.key == MAP:
-            found.append(live_map(knob, value))
+            shown.append(live_map(knob, value))
             continue
-        one = live_knob(knob, value, label=knob.brief or knob.label, texts=shares)
-        one = one._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label)
+        own = live_knob(knob, value, label=knob.brief or knob.label, texts=shares)
+        own = own._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label)
         if knob.needs and other:
             at = live_knob(other, other.default)
             places = [v if at.kind == "switch" else at.choices.index(v) for v in knob.needs[1]]
-            one = one._replace(needs={other.key: tuple(places)})
-        found.append(one)
-    return found
+            own = own._replace(needs={other.key: tuple(places)})
+        shown.append(own)
+    return shown
 
 
 def _on_step(knob: Knob, value: Any) -> Any:

@@ -128,8 +128,7 @@ def carried(page: PageState) -> int:
 
 
 def _live_of(page: PageState) -> _Live:
-    live: _Live = st.session_state.setdefault(_STATE + page.key, _Live())
-    return live
+    return st.session_state.setdefault(_STATE + page.key, _Live())
 
 
 def read_move(message: Any, knobs: dict[str, Knob], held: dict[str, Any]) -> Moved | None:
@@ -169,9 +168,9 @@ def _value_of(knob: Knob, thumbs: Any) -> Any:
         at = int(thumbs[0])
         return knob.choices[at] if 0 <= at < len(knob.choices) else None
     cast = float if knob.kind == "number" else int
-    value = tuple(cast(thumb) for thumb in thumbs)
-    found = value if knob.kind == "range" else value[0]
-    return None if problem_with(knob, found) else found
+    ends = tuple(cast(thumb) for thumb in thumbs)
+    value = ends if knob.kind == "range" else ends[0]
+    return None if problem_with(knob, value) else value
 
 
 def _is_number(value: Any) -> bool:
@@ -179,7 +178,7 @@ def _is_number(value: Any) -> bool:
     return number and math.isfinite(value)
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    return bool(one == other)
+def _same(value: Any, other: Any) -> bool:
+    if isinstance(value, float) and isinstance(other, float | int):
+        return math.isclose(value, other, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(value == other)

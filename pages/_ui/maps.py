@@ -46,7 +46,7 @@ _SLIDER_WIDTH, _BOX_WIDTH = 340, 130  # pixels
 
 
 def show_maps(
-    one: Experiment,
+    record: Experiment,
     state: PageState,
     keys: Sequence[str],
     on_select: Callable[[CanvasEvent], None] | None = None,
@@ -59,37 +59,38 @@ def show_maps(
     Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
     ``below(run)`` draws what belongs to them. Nobody waits for a trial.
     """
-    looks = [closer.fold for closer in one.closer] + [OPEN] * (OPEN in state.knobs)
-    page, values, settings = open_account(one, state, keys, folds_of(one, looks))
-    whole = any(closer.whole and getattr(values, closer.fold.key) for closer in one.closer)
-    answers, others, alone = ask_with_trials(one, plan_requests(one, settings, whole), wait_seconds)
-    shown = view_answers(one, settings, answers)
+    looks = [closer.fold for closer in record.closer] + [OPEN] * (OPEN in state.knobs)
+    page, values, settings = open_account(record, state, keys, folds_of(record, looks))
+    whole = any(closer.whole and getattr(values, closer.fold.key) for closer in record.closer)
+    requests = plan_requests(record, settings, whole)
+    answers, others, alone = ask_with_trials(record, requests, wait_seconds)
+    shown = view_answers(record, settings, answers)
     fresh = [each.view for each in shown if each.fresh]
-    now = one.run(settings, fresh)
-    settled = all(answer.state in ("done", "failed") for answer in answers)
-    run, views = _settled(one, now, fresh, settled)
-    claims = kept(f"{one.name}-claims", views, bare(run.settings), lambda: one.claims(run))
-    sheet = _sheet_of(one, state, values, shown)
+    now = record.run(settings, fresh)
+    done = all(answer.state in ("done", "failed") for answer in answers)
+    run, views = _settled(record, now, fresh, done)
+    claims = kept(f"{record.name}-claims", views, bare(run.settings), lambda: record.claims(run))
+    sheet = _sheet_of(record, state, values, shown)
     with page.notices:
         show_waited(answers, [] if alone else others)
-        say_what_is_missing(one, settings, shown)
+        say_what_is_missing(record, settings, shown)
         say_stale(shown)
 
     def draw(moment: SimpleNamespace, moving: bool) -> bool:
         """The maps, alone while a slider is on its way; whether all are of these values."""
         drawn, all_fresh = sheet, True
         if moving:
-            wanted = from_values(one.settings, vars(moment))
-            found = view_answers(one, wanted, ask(plan_requests(one, wanted), LIVE_SECONDS))
-            drawn = _sheet_of(one, state, moment, found)
-            all_fresh = all(each.fresh or each.problem for each in found)
+            wanted = from_values(record.settings, vars(moment))
+            moved = view_answers(record, wanted, ask(plan_requests(record, wanted), LIVE_SECONDS))
+            drawn = _sheet_of(record, state, moment, moved)
+            all_fresh = all(each.fresh or each.problem for each in moved)
         kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
-        canvas(drawn, one.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
+        canvas(drawn, record.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
         return all_fresh
 
     with page.picture:
-        if one.followed:
-            follow(state, values, sliders(one.settings), draw)
+        if record.followed:
+            follow(state, values, sliders(record.settings), draw)
         else:
             draw(values, False)
         if below is not None:
@@ -100,41 +101,41 @@ def show_maps(
     seen = [each for each in shown if each.view]
     made = [each for each in seen if each.fresh or each.answer.seconds is not None]
     with page.fold(WHY):
-        for closer in one.closer:
+        for closer in record.closer:
             look = st.fragment(_look_closer) if closer.alone else _look_closer
             views = [each.view for each in (made if closer.whole else seen)]
-            look(one, state, closer, now, views, values)
+            look(record, state, closer, now, views, values)
         if OPEN in state.knobs:
             show_surface(lambda: sheet)
     page.tell(
-        one,
+        record,
         run,
         claims,
         lambda: experiment_sections(
-            one, now, fresh, live_knobs(state, values), values, trial_results(others)
+            record, now, fresh, live_knobs(state, values), values, trial_results(others)
         ),
         sheet.alt,
         given=now,
         scored=bool(views),
-        complete=settled and run.settings == settings and len(views) == len(one.chosen(settings)),
-        costs=list_costs(one, settings, shown),
+        complete=done and run.settings == settings and len(views) == len(record.chosen(settings)),
+        costs=list_costs(record, settings, shown),
     )
     with page.fold(PAPER):
-        if one.trials:
-            draw_trials(one, state, values, others, alone)
-    send_members(sheet.live, one.name)
+        if record.trials:
+            draw_trials(record, state, values, others, alone)
+    send_members(sheet.live, record.name)
 
 
-def _settled(one: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
+def _settled(record: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
     """The last run whose fits were all done, with its views: what is said stays meanwhile."""
-    name = f"{one.name}-settled"
+    name = f"{record.name}-settled"
     if done:
         return kept(name, views, now.settings, lambda: (now, views))
     return last_kept(name) or (now, views)
 
 
 def _look_closer(
-    one: Experiment,
+    record: Experiment,
     state: PageState,
     closer: Closer,
     run: Any,
@@ -146,7 +147,7 @@ def _look_closer(
     place = draw_fold(closer.fold, closer.knobs)
     if place is None:
         return
-    key = f"{one.name}-{closer.fold.key}"
+    key = f"{record.name}-{closer.fold.key}"
     with place:
         if closer.hint:
             st.caption(closer.hint)
@@ -165,14 +166,14 @@ def _look_closer(
 
 
 def _sheet_of(
-    one: Experiment, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
+    record: Experiment, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
 ) -> PanelSheet:
     """What there is to draw, the last good maps included."""
-    settings = from_values(one.settings, vars(values))
-    run = one.run(settings, [each.view for each in shown if each.fresh])
+    settings = from_values(record.settings, vars(values))
+    run = record.run(settings, [each.view for each in shown if each.fresh])
     views = [each.view for each in shown if each.view is not None]
-    sheet = one.sheet(run, views, live_knobs(state, values))
-    for closer in one.closer:
+    sheet = record.sheet(run, views, live_knobs(state, values))
+    for closer in record.closer:
         if closer.mark and getattr(values, closer.fold.key):
             sheet = closer.mark(sheet, values)
-    return one.begin(sheet, run, values)
+    return record.begin(sheet, run, values)

@@ -63,5 +63,4 @@ def name_of_run(key: str, run: MethodRun) -> str:
 
 
 def _tables() -> dict[Hashable, OwnTable]:
-    tables: dict[Hashable, OwnTable] = st.session_state.setdefault(_KEPT, {})
-    return tables
+    return st.session_state.setdefault(_KEPT, {})

@@ -59,7 +59,7 @@ def values_at(story: Sequence[Step], number: int, opened: Mapping[str, Any]) -> 
 def draw_present(
     picture: Sequence[str],
     story: Sequence[Step],
-    told: bool,
+    on_story: bool,
     turn: Callable[[int], None],
 ) -> None:
     """The button that presents the page, or the bar of the presentation and its style."""
@@ -82,7 +82,7 @@ def draw_present(
         if len(story) > 1:
             _turner("_present_back", "chevron_left", "Step back", turn, now - 1, now == 1)
         if story:
-            says = story[now - 1].says if told else "Your own settings."
+            says = story[now - 1].says if on_story else "Your own settings."
             number = f" ({now} of {len(story)})" if len(story) > 1 else ""
             with st.container(key="present-says"):
                 st.text(says + number)

@@ -23,63 +23,63 @@ _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a method witho
 _SLOW_SECONDS = 1.0  # the cost of a slower method is shown before it is chosen
 
 
-def plan_requests(one: SideBySide, settings: Any, whole: bool = False) -> list[Request]:
+def plan_requests(record: SideBySide, settings: Any, whole: bool = False) -> list[Request]:
     """One request for each chosen method that can be fitted; a ``whole`` fit is no stored one."""
-    plans = {method: one.plan(settings, method) for method in one.chosen(settings)}
+    plans = {method: record.plan(settings, method) for method in record.chosen(settings)}
     return [
         Request(
             method,
-            (one.name, plan),
-            in_thread(one.fit, plan),
-            one.methods[method].label,
-            one.estimate(plan),
-            stored=None if whole or not one.opening else partial(one.opening.find, plan),
+            (record.name, plan),
+            in_thread(record.fit, plan),
+            record.methods[method].label,
+            record.estimate(plan),
+            stored=None if whole or not record.opening else partial(record.opening.find, plan),
         )
         for method, plan in plans.items()
-        if not one.why_not(plan)
+        if not record.why_not(plan)
     ]
 
 
-def list_refusals(one: SideBySide, settings: Any) -> list[str]:
+def list_refusals(record: SideBySide, settings: Any) -> list[str]:
     """Why methods cannot be fitted, each sentence once."""
-    found = (one.why_not(one.plan(settings, method)) for method in one.chosen(settings))
-    return list(dict.fromkeys(text for text in found if text))
+    reasons = (record.why_not(record.plan(settings, method)) for method in record.chosen(settings))
+    return list(dict.fromkeys(text for text in reasons if text))
 
 
-def view_answers(one: SideBySide, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
+def view_answers(record: SideBySide, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
     """What can be shown of every answer. A view is computed again only if its inputs change."""
-    keep_only(f"{one.name}:", [f":{answer.slot}" for answer in answers])
-    return [_view_answer(one, settings, answer) for answer in answers]
+    keep_only(f"{record.name}:", [f":{answer.slot}" for answer in answers])
+    return [_view_answer(record, settings, answer) for answer in answers]
 
 
-def _view_answer(one: SideBySide, settings: Any, answer: Answer) -> Shown:
+def _view_answer(record: SideBySide, settings: Any, answer: Answer) -> Shown:
     fit = answer.result
     if fit is None or answer.error:
         return Shown(answer, None, None, answer.error)
-    depends = one.depends(fit, settings)
+    depends = record.depends(fit, settings)
     try:
-        name = f"{one.name}:view:{answer.slot}"
-        view = kept(name, [fit], depends, lambda: one.view(fit, settings))
+        name = f"{record.name}:view:{answer.slot}"
+        view = kept(name, [fit], depends, lambda: record.view(fit, settings))
     except GbuqError as error:
         return Shown(answer, fit, None, str(error))
     return Shown(answer, fit, view, "")
 
 
-def list_costs(one: SideBySide, settings: Any, shown: Sequence[Shown]) -> list[str]:
+def list_costs(record: SideBySide, settings: Any, shown: Sequence[Shown]) -> list[str]:
     """Two sentences: what the fits took, and what slow methods that are not chosen would."""
     taken = [
         f"{each.answer.request.label} {seconds_text(each.fit.seconds)}"
         for each in shown
         if each.fresh and each.answer.seconds is not None
     ]
-    chosen = one.chosen(settings)
-    others = {m: one.plan(settings, m) for m in one.methods if m not in chosen}
+    chosen = record.chosen(settings)
+    others = {m: record.plan(settings, m) for m in record.methods if m not in chosen}
     slow = [
-        f"{one.methods[method].label} (about {seconds_text(seconds)})"
+        f"{record.methods[method].label} (about {seconds_text(seconds)})"
         for method, plan in others.items()
-        if not one.why_not(plan) and (seconds := one.estimate(plan)) > _SLOW_SECONDS
+        if not record.why_not(plan) and (seconds := record.estimate(plan)) > _SLOW_SECONDS
     ]
-    parts = [f"{one.done}: {', '.join(taken)}."] if taken else []
+    parts = [f"{record.done}: {', '.join(taken)}."] if taken else []
     return [*parts, f"Not chosen yet: {', '.join(slow)}."] if slow else parts
 
 
@@ -98,7 +98,7 @@ class Shown(NamedTuple):
 
 
 def seen_methods(
-    one: Compared, settings: Any, shown: Sequence[Shown]
+    record: Compared, settings: Any, shown: Sequence[Shown]
 ) -> tuple[Any, list[SeenMethod]]:
     """The settings whose rows a picture shows, and each method with a note beside its title.
 
@@ -106,36 +106,36 @@ def seen_methods(
     no view in it.
     """
     fits = [each.fit for each in shown if each.fit is not None]
-    if fits and all(one.rows(fit.plan) != one.rows(settings) for fit in fits):
+    if fits and all(record.rows(fit.plan) != record.rows(settings) for fit in fits):
         settings = with_fit(settings, fits[0].plan)
-    found = []
+    seen = []
     for each in shown:
         note = "" if each.answer.fresh else "previous settings"
         view = each.view
-        if view is None or one.rows(each.fit.plan) != one.rows(settings):
+        if view is None or record.rows(each.fit.plan) != record.rows(settings):
             note = "no result" if each.problem else _STATES.get(each.answer.state, "training")
             view = None
-        found.append(SeenMethod(each.answer.slot, each.fit, view, note, each.answer.fresh))
-    return settings, found
+        seen.append(SeenMethod(each.answer.slot, each.fit, view, note, each.answer.fresh))
+    return settings, seen
 
 
-def say_what_is_missing(one: SideBySide, settings: Any, shown: Sequence[Shown]) -> None:
+def say_what_is_missing(record: SideBySide, settings: Any, shown: Sequence[Shown]) -> None:
     """Notices about methods without a view, and what is to be done without any."""
-    for place, text in enumerate(list_refusals(one, settings)):
+    for place, text in enumerate(list_refusals(record, settings)):
         show_notice(text, f"refused-{place}", tone="error")
     for each in shown:
         if each.problem:
             text = f"{each.answer.request.label}: {each.problem}"
             show_notice(text, each.answer.slot, tone="error")
     for each in shown:
-        if each.fresh and (text := one.warn(each.view)):
+        if each.fresh and (text := record.warn(each.view)):
             show_notice(f"{each.answer.request.label}: {text}", each.answer.slot)
-    if one.invitation and not one.chosen(settings):
-        st.text(one.invitation)
+    if record.invitation and not record.chosen(settings):
+        st.text(record.invitation)
 
 
 def say_stale(shown: Sequence[Shown]) -> None:
     """A caption that names the methods whose picture belongs to earlier settings."""
-    old = [one.answer.request.label for one in shown if one.view is not None and not one.fresh]
+    old = [each.answer.request.label for each in shown if each.view is not None and not each.fresh]
     if old:
         st.caption(f"Still the previous settings: {', '.join(old)}.")

@@ -69,8 +69,8 @@ def read_departures() -> dict[str, str]:
     True
     """
     parts = _FILE.read_text(encoding="utf-8").split("\n## ")[1:]
-    found = (part.partition("\n") for part in parts)
-    return {heading.partition(" (")[0]: text.strip() for heading, _, text in found}
+    tables = (part.partition("\n") for part in parts)
+    return {heading.partition(" (")[0]: text.strip() for heading, _, text in tables}
 
 
 class Skeleton:
@@ -136,7 +136,7 @@ class Skeleton:
 
     def tell(
         self,
-        one: Account,
+        record: Account,
         run: Any,
         claims: Sequence[Claim],
         sections: Callable[[], Sequence[Section]],
@@ -156,76 +156,76 @@ class Skeleton:
         the page checks them by itself.
         """
         given = run if given is None else given
-        self.say_verdict(one.answer(run), claims, one.numbers(run))
+        self.say_verdict(record.answer(run), claims, record.numbers(run))
         with self.fold(COMPARE):
             if scored:
-                for number, section in enumerate(listed(one.scores(run))):
-                    draw_section(section, f"{one.name}-scores-{number}")
+                for number, section in enumerate(listed(record.scores(run))):
+                    draw_section(section, f"{record.name}-scores-{number}")
             else:
                 st.text("Scores appear with the first fit.")
-            st.caption(" ".join([text_of(one.reading, run), *costs]).strip())
-        self.explain(one)
+            st.caption(" ".join([text_of(record.reading, run), *costs]).strip())
+        self.explain(record)
         with self.fold(PAPER):
             if paper is not None:
                 paper()
             else:
-                if claims and (about := one.about(run)):
+                if claims and (about := record.about(run)):
                     st.caption(about)
-                study = one.study if complete else None
-                draw_claims(claims, study, given.settings, outcomes=one.outcomes(run))
-                if not claims and (why := one.silence(run)):
+                study = record.study if complete else None
+                draw_claims(claims, study, given.settings, outcomes=record.outcomes(run))
+                if not claims and (why := record.silence(run)):
                     st.text(why)
-            if remark := kept(f"{one.name}-remark", [run], None, lambda: one.remark(run)):
+            if remark := kept(f"{record.name}-remark", [run], None, lambda: record.remark(run)):
                 st.markdown(remark)
         with self.fold(EXPORT):
             downloads = [
                 Download(
                     f"{label} (CSV)",
-                    f"{one.name}{_slug_of(label)}.csv",
+                    f"{record.name}{_slug_of(label)}.csv",
                     "text/csv",
                     partial(make, given),
                 )
-                for label, make in one.tables(given).items()
+                for label, make in record.tables(given).items()
             ]
             downloads.append(
                 Download(
                     "Page (HTML)",
-                    f"{one.name}.html",
+                    f"{record.name}.html",
                     "text/html",
-                    lambda: account_html(one, given, sections()),
+                    lambda: account_html(record, given, sections()),
                 )
             )
-            show_exports(one.name, one.code(given), downloads)
+            show_exports(record.name, record.code(given), downloads)
             st.caption("In words")
             st.text(words, width="stretch")
 
-    def explain(self, one: Account) -> None:
+    def explain(self, record: Account) -> None:
         """Equations, what words mean, and where gbuq departs from the paper."""
         with self.fold(WHY):
-            st.markdown(one.equations)
-            for term in (GLOSSARY[name] for name in one.terms):
+            st.markdown(record.equations)
+            for term in (GLOSSARY[name] for name in record.terms):
                 unit = f" Unit: {term.unit}." if term.unit else ""
                 st.markdown(f"- **{term.label}.** {term.definition}{unit}")
             st.markdown(_DEPARTURES)
             with st.container(key="table-departures"):
-                st.markdown(read_departures()[one.departures])
+                st.markdown(read_departures()[record.departures])
 
 
 def open_account(
-    one: Account, state: PageState, keys: Sequence[str], folded: Folded = _NONE
+    record: Account, state: PageState, keys: Sequence[str], folded: Folded = _NONE
 ) -> tuple[Skeleton, SimpleNamespace, Any]:
     """The page's places, the values of its knobs and its settings, as `Skeleton.open`."""
-    page = Skeleton(one.question)
+    page = Skeleton(record.question)
     values = page.open(state, keys, folded)
-    settings = from_values(one.settings, vars(values))
-    page.ask(text_of(one.lede, settings))
+    settings = from_values(record.settings, vars(values))
+    page.ask(text_of(record.lede, settings))
     return page, values, settings
 
 
-def folds_of(one: Account, looks: Sequence[Knob | None]) -> Folded:
+def folds_of(record: Account, looks: Sequence[Knob | None]) -> Folded:
     """The folds within folds that a page has."""
     own = [look for look in looks if look is not None]
-    folded = {WHY: own, PAPER: [trial.fold for trial in one.trials]}
+    folded = {WHY: own, PAPER: [trial.fold for trial in record.trials]}
     return {title: folds for title, folds in folded.items() if folds}
 
 

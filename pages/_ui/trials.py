@@ -33,21 +33,21 @@ _KNOB_WIDTH = 320  # pixels
 
 
 def ask_with_trials(
-    one: Account, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
+    record: Account, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
 ) -> tuple[Sequence[Answer], Sequence[Answer], bool]:
     """The answers of a page's fits and of its trials, and whether all fits are done.
 
     Nobody waits for a trial.
     """
-    own = _requests(one)
+    own = _requests(record)
     asked = ask([*requests, *own], WAIT_SECONDS if own else wait, others=slots)
     answers = asked[: len(requests)]
     return answers, asked[len(requests) :], all(answer.state == "done" for answer in answers)
 
 
-def _requests(one: Account) -> list[Request]:
+def _requests(record: Account) -> list[Request]:
     """The trials that the reader asked for; later settings leave them as they are."""
-    wanted = ((trial, st.session_state.get(_WANTED + trial.name)) for trial in one.trials)
+    wanted = ((trial, st.session_state.get(_WANTED + trial.name)) for trial in record.trials)
     return [
         Request(
             trial.name,
@@ -73,19 +73,19 @@ def trial_results(answers: Sequence[Answer]) -> dict[str, Any]:
 
 @st.fragment
 def draw_trials(
-    one: Account, state: PageState, values: SimpleNamespace, answers: Sequence[Answer], alone: bool
+    record: Account, state: PageState, values: Any, answers: Sequence[Answer], alone: bool
 ) -> None:
     """All trials; with ``alone`` nothing else on the page shows its progress."""
     values = read_again(state, values)
-    settings = from_values(one.settings, vars(values))
-    found = {answer.slot: answer for answer in answers}
+    settings = from_values(record.settings, vars(values))
+    by_slot = {answer.slot: answer for answer in answers}
     running = [answer for answer in answers if answer.state == "running"] if alone else []
-    for trial in one.trials:
+    for trial in record.trials:
         place = draw_fold(trial.fold, trial.knobs)
         if place is not None:
             with place:
                 st.markdown(trial.about)
-                _draw_trial(trial, trial.plan(settings, values), values, found.get(trial.name))
+                _draw_trial(trial, trial.plan(settings, values), values, by_slot.get(trial.name))
                 if running and running[0].slot == trial.name:  # one bar and Cancel for all
                     show_progress(running)
 

@@ -122,7 +122,7 @@ def open_page(page: PageState, places: ControlPlaces | None = None) -> SimpleNam
         for knob in page.knobs
         if knob.group != "picture" and knob.key not in asked and is_shown(knob, held)
     ]
-    put_again(drawn, told=not (bare and page.opening))
+    put_again(drawn, tells=not (bare and page.opening))
     _restore(page)
     if went_back():
         _follow_address(page)
@@ -200,7 +200,7 @@ def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
     """
     write_picture_knobs(page.knobs)
     own = {knob.key: _held(knob) for knob in page.knobs if knob.group in ("page", "picture")}
-    fresh = _checked(page, {**vars(values), **own}, told=fragment_runs())
+    fresh = _checked(page, {**vars(values), **own}, tells=fragment_runs())
     st.session_state[_VALUES + page.key] = fresh
     return SimpleNamespace(**fresh)
 
@@ -348,7 +348,7 @@ def _restore(page: PageState) -> None:
     if bare and page.opening:
         last = last or _opened(page)
         opened = [(knob, last[knob.key]) for knob in page.knobs if knob.key in page.opening]
-        put_together(opened, told=False)
+        put_together(opened, tells=False)
     for knob in new:
         value = knob.default if knob.key in done else last.get(knob.key, knob.default)
         texts = st.query_params.get_all(knob.key)
@@ -386,7 +386,7 @@ def _draw_present(page: PageState, values: Mapping[str, Any]) -> None:
     now = st.session_state.get(present.KEY, 0)
     wanted = present.values_at(page.story, now, _opened(page))
     # Whoever turns to another map still looks at the step's settings.
-    told = all(_same_value(values[key], value) for key, value in wanted.items() if key != MAP)
+    on_story = all(same_value(values[key], value) for key, value in wanted.items() if key != MAP)
 
     def turn(number: int) -> None:
         steps = (
@@ -394,15 +394,16 @@ def _draw_present(page: PageState, values: Mapping[str, Any]) -> None:
         )
         st.session_state[_PENDING + page.key] = {**steps, present.KEY: number}
 
-    present.draw_present(page.picture, page.story, told, turn)
+    present.draw_present(page.picture, page.story, on_story, turn)
     if now:
         kept = st.session_state.get(_PRESENT_KEPT, False)
         query = f"{present.KEY}={now}" if kept else ""
         complete_address(query, [present.KEY], "present-written")
 
 
-def _same_value(one: Any, other: Any) -> bool:
-    return tuple(one) == tuple(other) if isinstance(other, tuple | list) else bool(one == other)
+def same_value(value: Any, other: Any) -> bool:
+    """Whether two values of a knob are the same; those of several choices may be lists."""
+    return tuple(value) == tuple(other) if isinstance(other, tuple | list) else value == other
 
 
 def _follow_address(page: PageState) -> None:
@@ -461,11 +462,11 @@ def _fitting(page: PageState, knob: Knob, value: Any) -> Any:
     return knob.default if knob.key in page.follow and problem_with(knob, value) else value
 
 
-def _checked(page: PageState, values: dict[str, Any], told: bool = True) -> dict[str, Any]:
+def _checked(page: PageState, values: dict[str, Any], tells: bool = True) -> dict[str, Any]:
     """Texts as typed are checked here; every other widget keeps to its range by itself."""
     for knob in page.knobs:
         if problem_with(knob, values[knob.key]):
-            if told:
+            if tells:
                 show_notice(why_not(knob, values[knob.key]), f"knob-{knob.key}")
             values[knob.key] = knob.default
     return values

@@ -24,7 +24,7 @@ def highlight_section(url_path: str) -> None:
 
 def draw_foot(url_path: str) -> None:
     """The page before, the lesson and the page after; call it after the page has run."""
-    entry = next((one for one in PAGES if one.url_path == url_path), None)
+    entry = next((page for page in PAGES if page.url_path == url_path), None)
     if entry is None or not has_lesson(entry):
         return
     with st.container(horizontal=True, horizontal_alignment="distribute", key="foot"):

@@ -36,18 +36,16 @@ class PresetOpener(NamedTuple):
         """The part of the page's address after the question mark."""
         controls = import_module(f"pages._ui.{self.entry.url_path}.controls")
         write = getattr(controls, "query_of", query_of)
-        found: str = write(preset) if is_dataclass(preset) else write(*preset)
-        return found
+        return write(preset) if is_dataclass(preset) else write(*preset)
 
     def code(self, preset: Any) -> str:
         """Python for the same picture."""
         name = self.entry.url_path
         usual = f"gbuq_core.experiments.{name}.experiment:{name}_code"
         module, _, function = _CODE.get(name, usual).partition(":")
-        found: str = getattr(import_module(module), function)(
+        return getattr(import_module(module), function)(
             preset if is_dataclass(preset) else preset.settings
         )
-        return found
 
 
 OPENERS: Mapping[str, PresetOpener] = MappingProxyType(

@@ -32,15 +32,14 @@ def draw_question(step: Step, shown: ComputedStep, token: str, part: int, keep: 
 def _draw_options(ask: tuple[str, ...], part: int, keep: Keep) -> None:
     with st.container(horizontal=True, key="options", gap="small"):
         for at, option in enumerate(ask):
-            st.button(
-                option, key=f"_option:{part}:{at}", on_click=keep, args=(choice_token(at),)
-            )  # fmt: skip
+            key = f"_option:{part}:{at}"
+            st.button(option, key=key, on_click=keep, args=(choice_token(at),))
 
 
 def _draw_chart(step: Step, shown: ComputedStep, token: str, part: int, keep: Keep) -> None:
     key = f"guess-{'line' if isinstance(step.ask, Drawing) else 'range'}-{part}"
 
-    def told() -> None:
+    def hear() -> None:
         state = st.session_state.get(key)
         code = state.get("guess") if isinstance(state, dict) else None
         # The browser is the user's.
@@ -48,13 +47,13 @@ def _draw_chart(step: Step, shown: ComputedStep, token: str, part: int, keep: Ke
             keep(code)
 
     spec = guess_of(step.ask, shown.right, token, truth=bool(token))
-    _MOUNT(key=key, data=spec, on_guess_change=told)
+    _MOUNT(key=key, data=spec, on_guess_change=hear)
 
 
 def _draw_answer(step: Step, shown: ComputedStep, guess: Guess) -> None:
-    found = compare(step.ask, shown.right, guess)
+    comparison = compare(step.ask, shown.right, guess)
     with st.container(key="answer"):
-        st.markdown(f"**{found.word}** {found.text}")
+        st.markdown(f"**{comparison.word}** {comparison.text}")
         st.markdown(shown.answer)
 
 

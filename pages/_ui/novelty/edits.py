@@ -174,9 +174,9 @@ def _draw_prediction(edits: Sequence[Edit], waiting: Edit) -> None:
         st.button("Cancel", key="_novelty_cancel", on_click=_drop_waiting)
 
 
-def why_not_one_more(fit: NoveltyFit, edits: Sequence[Edit], one: Edit) -> str:
+def why_not_one_more(fit: NoveltyFit, edits: Sequence[Edit], edit: Edit) -> str:
     """Why this edit cannot follow the others, in a sentence; nothing if it can."""
-    every = (*edits, one)
+    every = (*edits, edit)
     if len(every) > MOST_EDITS:
         return f"There are already {MOST_EDITS} edits, the most possible. Undo some of them."
     try:
@@ -211,8 +211,8 @@ def on_maps(classes: bool, event: CanvasEvent) -> None:
 
 def guesses_of(edits: Sequence[Edit]) -> Mapping[str, str]:
     """What was predicted in this session of the last of these edits, by question."""
-    found: dict[str, dict[str, str]] = st.session_state.get(_GUESSES, {})
-    return found.get(encode_edits(edits), {})
+    guesses: dict[str, dict[str, str]] = st.session_state.get(_GUESSES, {})
+    return guesses.get(encode_edits(edits), {})
 
 
 def _edit_of(tool: str, classes: bool, cells: Sequence[tuple[int, int]]) -> Edit:

@@ -35,7 +35,7 @@ MEANING = (
 def draw_numbers(opened: Opened, numbers: Sequence[BoardNumber], open_cell: str) -> None:
     """The table; a click on a line opens its cell."""
     key = f"_board_lines:{opened.table.key}:{len(numbers)}"
-    labels = [cell_label(opened, one.set.key, one.method.key) for one in numbers]
+    labels = [cell_label(opened, row.set.key, row.method.key) for row in numbers]
     number = st.column_config.NumberColumn
     config: dict[str, Any] = {
         "c0": st.column_config.TextColumn("Set", pinned=True),
@@ -49,15 +49,15 @@ def draw_numbers(opened: Opened, numbers: Sequence[BoardNumber], open_cell: str)
         "c8": number("Seconds", format="%.3g", help="Of one core, for the median split."),
     }
     columns = {
-        "c0": [one.set.label for one in numbers],
-        "c1": [one.method.label for one in numbers],
-        "c2": [one.ours for one in numbers],
-        "c3": [one.error for one in numbers],
-        "c4": [one.theirs for one in numbers],
-        "c5": [one.their_error for one in numbers],
-        "c6": [number.verdict for number in numbers],
-        "c7": [one.splits for one in numbers],
-        "c8": [one.seconds for one in numbers],
+        "c0": [row.set.label for row in numbers],
+        "c1": [row.method.label for row in numbers],
+        "c2": [row.ours for row in numbers],
+        "c3": [row.error for row in numbers],
+        "c4": [row.theirs for row in numbers],
+        "c5": [row.their_error for row in numbers],
+        "c6": [row.verdict for row in numbers],
+        "c7": [row.splits for row in numbers],
+        "c8": [row.seconds for row in numbers],
     }
     # Columns of a paper without any number would take the place of what is there.
     order = [k for k in columns if k not in ("c4", "c5") or not all(map(math.isnan, columns["c4"]))]
@@ -108,12 +108,12 @@ def _cost(table: Table, place: Place) -> str:
     """What the cell took, and on what."""
     if place.set == OWN_SET:
         return "Scored on your table in this session."
-    found = table.results_of(place.set, place.method)
-    if not found:
+    results = table.results_of(place.set, place.method)
+    if not results:
         return "None of ours is computed yet. The command below computes it."
     seconds = table.seconds(place.set, place.method) or 0.0
-    memory = max(each.peak_memory for each in found)
+    memory = max(each.peak_memory for each in results)
     return (
-        f"{counted(len(found), 'split')}; the median split took {seconds_text(seconds)} of one "
+        f"{counted(len(results), 'split')}; the median split took {seconds_text(seconds)} of one "
         f"core, and {format_bytes(memory)} at most. {' '.join(table.machines)}"
     )

@@ -22,39 +22,39 @@ _MOST_LINES = 5
 
 def draw_chooser(board: Board, settings: BoardSettings) -> None:
     """Draw the questions, then the method with its reason and the best lines."""
-    found = choose_method(board, settings.task, settings.rows, settings.purpose)
+    choice = choose_method(board, settings.task, settings.rows, settings.purpose)
     with st.container(horizontal=True, gap="medium", key="board-chooser"):
         with st.container(key="board-questions"):
             for knob in QUESTIONS:
                 draw_knob(knob)
         with st.container(key="board-answer", gap="small"):
-            _draw_answer(board, found)
+            _draw_answer(board, choice)
 
 
-def _draw_answer(board: Board, found: Choice) -> None:
-    if found.method is None:
-        st.text(found.why, width="stretch")
+def _draw_answer(board: Board, choice: Choice) -> None:
+    if choice.method is None:
+        st.text(choice.why, width="stretch")
         return
-    st.markdown(f"#### {found.method.label}")
-    st.text(found.why, width="stretch")
-    if found.as_good:
-        names = few_names([method.label for method in found.as_good], _MOST_LINES)
+    st.markdown(f"#### {choice.method.label}")
+    st.text(choice.why, width="stretch")
+    if choice.as_good:
+        names = few_names([method.label for method in choice.as_good], _MOST_LINES)
         st.text(f"As good on all of them within two standard errors: {names}.", width="stretch")
     with st.container(key="table-board-lines"):
-        st.markdown(markdown_table(choice_rows(found)))
-    if found.cautions:
-        st.caption(found.cautions[0])
+        st.markdown(markdown_table(choice_rows(choice)))
+    if choice.cautions:
+        st.caption(choice.cautions[0])
     with st.container(horizontal=True, vertical_alignment="center", key="board-lead"):
         st.button(
-            "Show these numbers", key="_board_show", help=RULE, on_click=_show, args=(board, found)
+            "Show these numbers", key="_board_show", help=RULE, on_click=_show, args=(board, choice)
         )
-        draw_page_link(found.method, f"How it works: {page_of(found.method).title}")
+        draw_page_link(choice.method, f"How it works: {page_of(choice.method).title}")
 
 
-def choice_rows(found: Choice) -> list[tuple[str, ...]]:
+def choice_rows(choice: Choice) -> list[tuple[str, ...]]:
     """The best lines as a table: mean rank, the score on up to two sets, seconds of a split."""
-    sets = found.sets[:2]
-    head = ("Method", "Mean rank", *(one.label for one in sets), "Seconds")
+    sets = choice.sets[:2]
+    head = ("Method", "Mean rank", *(each.label for each in sets), "Seconds")
     lines = [
         (
             line.method.label,
@@ -62,18 +62,18 @@ def choice_rows(found: Choice) -> list[tuple[str, ...]]:
             *(digits(score.mean) for score in line.scores[: len(sets)]),
             seconds_text(line.seconds).removesuffix(" s"),
         )
-        for line in found.lines[:_MOST_LINES]
+        for line in choice.lines[:_MOST_LINES]
     ]
     return [head, *lines]
 
 
-def _show(board: Board, found: Choice) -> None:
+def _show(board: Board, choice: Choice) -> None:
     """Open the table and the metric that decided, with all ranks: a button's callback."""
-    assert found.score is not None
+    assert choice.score is not None
     st.session_state[SHOWN] = True
-    paper = label_of(board, found.table)
+    paper = label_of(board, choice.table)
     page, opened = page_state(board, paper)
-    metric = next(label for label, one in opened.scores.items() if one.key == found.score.key)
+    metric = next(label for label, score in opened.scores.items() if score.key == choice.score.key)
     change_next(page, paper=paper, metric=metric, view=RANKS, methods=())
 
 

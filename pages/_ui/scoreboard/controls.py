@@ -75,7 +75,7 @@ def query_of(settings: BoardSettings) -> str:
     """
     board = read_board()
     page, opened = page_state(board, label_of(board, settings.table))
-    metric = next(label for label, one in opened.scores.items() if one.key == settings.score)
+    metric = next(label for label, score in opened.scores.items() if score.key == settings.score)
     values = {knob.key: knob.default for knob in page.knobs} | to_values(settings)
     return query_string(page.knobs, {**values, "paper": opened.label, "metric": metric})
 
@@ -127,10 +127,10 @@ def page_state(board: Board, paper: str | None = None) -> tuple[PageState, Opene
         *(
             Preset(
                 f"Paper {label[0]}",
-                {"paper": label, "view": BESIDE, "metric": _main_metric(one)},
-                help=one.paper,
+                {"paper": label, "view": BESIDE, "metric": _main_metric(table)},
+                help=table.paper,
             )
-            for label, one in tables.items()
+            for label, table in tables.items()
             if label[0].isdigit()
         ),
     )
@@ -146,15 +146,15 @@ def tables_by_label(board: Board) -> dict[str, Table]:
     """The tables as the chooser calls them, every method first."""
     known = list(_TABLES)
     order = sorted(
-        board.tables, key=lambda one: known.index(one.key) if one.key in known else len(known)
+        board.tables, key=lambda table: known.index(table.key) if table.key in known else len(known)
     )
-    return {_TABLES.get(one.key, one.key.replace("_", " ")): one for one in order}
+    return {_TABLES.get(table.key, table.key.replace("_", " ")): table for table in order}
 
 
 def label_of(board: Board, table: str) -> str:
     """What the chooser calls a table; the first one's name for one that is not there."""
     tables = tables_by_label(board)
-    return next((label for label, one in tables.items() if one.key == table), next(iter(tables)))
+    return next((label for label, each in tables.items() if each.key == table), next(iter(tables)))
 
 
 def open_table(label: str, table: Table) -> Opened:
@@ -163,10 +163,10 @@ def open_table(label: str, table: Table) -> Opened:
     known = {*table.wanted, *((each.set, each.method) for each in table.results)}
     known |= {where[:2] for where in table.published}
     cells = {
-        f"{set_label} / {label}": (one.key, method.key)
-        for set_label, one in sets.items()
+        f"{set_label} / {label}": (data_set.key, method.key)
+        for set_label, data_set in sets.items()
         for label, method in methods.items()
-        if (one.key, method.key) in known
+        if (data_set.key, method.key) in known
     }
     if not cells:  # nothing is computed, and the paper has no number
         set_label, label = next(iter(sets)), next(iter(methods))
@@ -176,12 +176,12 @@ def open_table(label: str, table: Table) -> Opened:
 
 
 def _by_label(things: Any) -> dict[str, Any]:
-    return dict(zip(distinct([one.label for one in things]), things, strict=True))
+    return dict(zip(distinct([thing.label for thing in things]), things, strict=True))
 
 
 def _first_label(tables: Mapping[str, Table]) -> str:
     """The first table that has results; the user's own ones do not count."""
-    done = (k for k, one in tables.items() if any(each.set != OWN_SET for each in one.results))
+    done = (k for k, table in tables.items() if any(each.set != OWN_SET for each in table.results))
     return next(done, next(iter(tables)))
 
 
@@ -199,7 +199,7 @@ def _main_metric(table: Table) -> str:
     """The first metric that the paper has numbers of."""
     scores = _by_label(table.scores_shown() or table.scores)
     published = {score for _, _, score in table.published}
-    return next((k for k, one in scores.items() if one.key in published), next(iter(scores)))
+    return next((k for k, score in scores.items() if score.key in published), next(iter(scores)))
 
 
 def settings_of(opened: Opened, values: SimpleNamespace) -> BoardSettings:

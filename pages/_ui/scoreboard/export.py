@@ -34,7 +34,7 @@ def export_scoreboard(
     """Code, numbers and page; then the picture in words."""
     sets = settings.sets
     if OWN_SET in left.sets:  # no file has it
-        sets = tuple(one for one in left.sets if one != OWN_SET)
+        sets = tuple(name for name in left.sets if name != OWN_SET)
     methods = left.methods if settings.methods or left.slow else None
     code = scoreboard_code(replace(settings, methods=methods, sets=sets))
     csv = partial(numbers_csv, numbers, table, left.score)

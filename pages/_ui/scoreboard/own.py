@@ -18,10 +18,10 @@ from pages._ui.site_map import YOUR_DATA
 
 def with_own(board: Board) -> tuple[Board, OwnTable | None]:
     """The board with the table that this session scored last, if it has scored one."""
-    found = own_tables()
-    if not found:
+    tables = own_tables()
+    if not tables:
         return board, None
-    own = found[0]
+    own = tables[0]
     make = partial(_join, board, own)
     joined = kept("scoreboard-own", [board, *own.runs.values()], tuple(own.runs), make)
     return joined, own if joined is not board else None

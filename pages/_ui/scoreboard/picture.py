@@ -27,14 +27,14 @@ def draw_bar() -> None:
             draw_knob(BUDGET)
 
 
-def draw_picture(opened: Opened, found: BoardPicture, cell: str) -> None:
+def draw_picture(opened: Opened, picture: BoardPicture, cell: str) -> None:
     """Draw the charts, side by side where there are several; a click opens a cell."""
     with st.container(key=PICTURE):
-        if found.refusal:
-            show_notice(found.refusal, "scoreboard")
+        if picture.refusal:
+            show_notice(picture.refusal, "scoreboard")
             return
-        columns = st.columns(2) if len(found.charts) > 1 else [st.container()]
-        for number, chart in enumerate(found.charts):
+        columns = st.columns(2) if len(picture.charts) > 1 else [st.container()]
+        for number, chart in enumerate(picture.charts):
             key = f"board-chart-{number}"
             with columns[number % len(columns)]:
                 if chart.title:
@@ -46,9 +46,9 @@ def draw_picture(opened: Opened, found: BoardPicture, cell: str) -> None:
                     chart.spec, key=key, alt=chart.words, selection_mode=PICKED,
                     on_select=partial(_open_cell, key, tuple(opened.cells)),
                 )  # fmt: skip
-    clicked = any("params" in chart.spec for chart in found.charts)
+    clicked = any("params" in chart.spec for chart in picture.charts)
     how = f" A click opens a cell with its command: now [{cell}](#{CELL})." if clicked else ""
-    st.caption(f"{found.caption}{how}")
+    st.caption(f"{picture.caption}{how}")
 
 
 def _open_cell(key: str, cells: Sequence[str]) -> None:

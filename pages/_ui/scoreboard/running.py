@@ -25,14 +25,14 @@ def draw_running(table: Table, place: Place) -> None:
     """The button with what it takes, or the progress, or both numbers beside each other."""
     if place.set == OWN_SET:
         return
-    one, method = table.find_set(place.set), table.find_method(place.method)
-    files = (one.key,) if one.needs_data else ()
+    data_set, method = table.find_set(place.set), table.find_method(place.method)
+    files = (data_set.key,) if data_set.needs_data else ()
     reason = why_not_run(files)
     if reason:
         st.text(reason, width="stretch")
         return
     seconds = expected_seconds(table, place)
-    request = _request(place, files, seconds, f"{method.label} on {one.label}")
+    request = _request(place, files, seconds, f"{method.label} on {data_set.label}")
     if was_cancelled(request):
         _forget()
         start_again(SLOT)
@@ -63,15 +63,15 @@ def expected_seconds(table: Table, place: Place) -> float:
 
 def fresh_rows(table: Table, fresh: FreshCell) -> list[tuple[str, ...]]:
     """Each score now and as it is stored, with the difference; headings first."""
-    found = [("Metric", "Now", "Stored", "Difference")]
+    rows = [("Metric", "Now", "Stored", "Difference")]
     for score in table.scores:
         if score.key not in fresh.scores:
             continue
         now = fresh.scores[score.key]
         stored = table.values(fresh.set, fresh.method, score.key).get(fresh.split)
         gap = None if stored is None else now - stored
-        found.append((score.label, digits(now, 4), digits(stored, 4), digits(gap, 2, "+")))
-    return found
+        rows.append((score.label, digits(now, 4), digits(stored, 4), digits(gap, 2, "+")))
+    return rows
 
 
 def _draw_fresh(table: Table, answer: Answer) -> None:

@@ -26,11 +26,11 @@ def draw_verdicts(bars: Sequence[Bar], agreement: Agreement | None) -> None:
     met = sum(bar.verdict == MET for bar in bars)
     chips = [_chip(BARS, met == len(bars), f"{met} of our {len(bars)} targets are reached")]
     if agreement is not None and agreement.judged:
-        said = (
+        words = (
             f"{agreement.same + agreement.better} of {agreement.judged} numbers hold or are "
             f"better, {agreement.worse} are worse"
         )
-        chips.append(_chip(DIFFERENCES, not agreement.worse, said))
+        chips.append(_chip(DIFFERENCES, not agreement.worse, words))
     st.html(f'<div class="gbuq-chips">{"".join(chips)}</div>')
 
 
@@ -61,32 +61,32 @@ def draw_bars(bars: Sequence[Bar]) -> None:
 def draw_differences(board: Board, table: Table) -> None:
     """The numbers of the open table that differ from the paper's, with what was found."""
     st.subheader("What did not reproduce", anchor=DIFFERENCES)
-    found = list_differences(board, table.key)
-    if not found:
+    apart = list_differences(board, table.key)
+    if not apart:
         st.text(
             "No number that is computed differs from a published one by more than two standard "
             "errors.", width="stretch",
         )  # fmt: skip
         return
-    worse = sum(each.beside.word == "worse" for each in found)
+    worse = sum(each.beside.word == "worse" for each in apart)
     st.caption(
-        f"{counted(len(found), 'number')} of this table differ from the published ones by more "
-        f"than two standard errors: {worse} are worse, {len(found) - worse} better. A number that "
+        f"{counted(len(apart), 'number')} of this table differ from the published ones by more "
+        f"than two standard errors: {worse} are worse, {len(apart) - worse} better. A number that "
         f"is much better needs a reason, too. {_by_chance(table)}"
     )
     text = st.column_config.TextColumn
     st.dataframe(
-        _columns_of(table, found),
+        _columns_of(table, apart),
         hide_index=True,
         column_config={
             "c0": text("Set", pinned=True), "c1": text("Method", pinned=True), "c2": text("Metric"),
             "c3": text("Ours"), "c4": text("Paper"), "c5": text("Ours is"), "c6": text("Reason"),
         },
-        height=min(_MOST_HEIGHT, 35 * (len(found) + 1) + 3),
+        height=min(_MOST_HEIGHT, 35 * (len(apart) + 1) + 3),
         key=f"board-differences-{table.key}",
-        alt=f"{worse} numbers are worse than the paper's, {len(found) - worse} better.",
+        alt=f"{worse} numbers are worse than the paper's, {len(apart) - worse} better.",
     )  # fmt: skip
-    seen = {finding.title: finding.text for each in found for finding in each.findings}
+    seen = {finding.title: finding.text for each in apart for finding in each.findings}
     for title, words in seen.items():
         with st.popover(title, type="tertiary"):
             st.markdown(words)
@@ -104,9 +104,9 @@ def _by_chance(table: Table) -> str:
     )
 
 
-def _columns_of(table: Table, found: Sequence[Difference]) -> dict[str, list[Any]]:
+def _columns_of(table: Table, differences: Sequence[Difference]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {f"c{number}": [] for number in range(7)}
-    for each in found:
+    for each in differences:
         place, theirs = each.place, each.beside.theirs
         assert theirs is not None
         error = math.nan if theirs.error is None else theirs.error

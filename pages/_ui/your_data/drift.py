@@ -62,41 +62,41 @@ def _drift_lines(view: View, trained: Trained, values: SimpleNamespace) -> list[
 
 def warn_of_second(view: View, trained: Trained, values: SimpleNamespace) -> None:
     """Say above all else what a second file is like, and that it is unlike the first."""
-    found = view.scored.unfamiliarity
+    measured = view.scored.unfamiliarity
     lines = _drift_lines(view, trained, values)
-    if found is not None and found.is_foreign:
-        show_notice([foreign_notice(found), *lines], "foreign", tone="error")
+    if measured is not None and measured.is_foreign:
+        show_notice([foreign_notice(measured), *lines], "foreign", tone="error")
     elif lines:
         show_notice(lines, "drift")
 
 
 def draw_drift(drawing: Drawing) -> None:
     """The shifts of all columns, the column that is chosen, and how unfamiliar the rows are."""
-    found, scored = drawing.found, drawing.seen.scored
-    st.subheader(plain(may_use(found, scored.unfamiliarity)))
-    st.text(describe_drift(found), width="stretch")
+    drift, scored = drawing.answer, drawing.seen.scored
+    st.subheader(plain(may_use(drift, scored.unfamiliarity)))
+    st.text(describe_drift(drift), width="stretch")
     if missing := why_no_coverage(scored):
         st.text(missing, width="stretch")
     left, right = st.columns(2, gap="large")
     with left:
-        _draw_shifts(found)
+        _draw_shifts(drift)
     with right:
-        _draw_column(drawing.values.drifted, found, scored, drawing.view.digest)
-    _draw_unfamiliarity(found, scored)
+        _draw_column(drawing.values.drifted, drift, scored, drawing.view.digest)
+    _draw_unfamiliarity(drift, scored)
 
 
-def _draw_shifts(found: TableDrift) -> None:
-    shifts = [Shift(column.name, column.psi, column.chance) for column in found.columns]
+def _draw_shifts(drift: TableDrift) -> None:
+    shifts = [Shift(column.name, column.psi, column.chance) for column in drift.columns]
     names = drawn_names(shifts)
-    columns = {column.name: column.column for column in found.columns}
+    columns = {column.name: column.column for column in drift.columns}
     st.vega_lite_chart(
         shifts_figure(shifts, (MODERATE, LARGE), is_dark()),
         key=_CHART,
         on_select=partial(_pick, {bar: columns[name] for bar, name in names.items()}),
         selection_mode=PICKED,
-        alt=describe_drift(found),
+        alt=describe_drift(drift),
     )
-    more = len(found.columns) - len(names)
+    more = len(drift.columns) - len(names)
     st.caption(
         "Click a bar to see its column in both files. Vermilion bars are above what chance gives."
         + (
@@ -107,9 +107,9 @@ def _draw_shifts(found: TableDrift) -> None:
     )
 
 
-def _draw_column(wanted: str, found: TableDrift, scored: ScoredTable, digest: str) -> None:
+def _draw_column(wanted: str, drift: TableDrift, scored: ScoredTable, digest: str) -> None:
     try:
-        column = found.columns[0] if wanted == MOST_SHIFTED else found.find(wanted)
+        column = drift.columns[0] if wanted == MOST_SHIFTED else drift.find(wanted)
     except InvalidData as error:
         st.text(str(error), width="stretch")
         return
@@ -125,12 +125,12 @@ def _draw_column(wanted: str, found: TableDrift, scored: ScoredTable, digest: st
     st.text(f"{describe_column(column)} {words}", width="stretch")
 
 
-def _draw_unfamiliarity(found: TableDrift, scored: ScoredTable) -> None:
+def _draw_unfamiliarity(drift: TableDrift, scored: ScoredTable) -> None:
     st.markdown("**How unfamiliar are its rows?**")
-    if found.unfamiliarity is None:
+    if drift.unfamiliarity is None:
         st.text("How unfamiliar the rows are is not measured yet.", width="stretch")
         return
-    figure = unfamiliarity_picture(found, scored)
+    figure = unfamiliarity_picture(drift, scored)
     show_curves(figure, key="drift-unfamiliarity")
     words = str(figure.spec["alt"])
     st.caption(f"{words} The first file is represented by its held-out rows.")

@@ -98,7 +98,7 @@ def draw_edit(drawing: Drawing) -> None:
 
     Only this runs when a value is let go; while it is dragged, the browser draws by itself.
     """
-    (scored, _, values, row), view, own = drawing.seen, drawing.view, drawing.found
+    (scored, _, values, row), view, own = drawing.seen, drawing.view, drawing.answer
     shown, digest = in_unit(scored, values.unit), view.digest
     explained = ask_lens(LENSES["row"], values, drawing.trained, view, row).result
     kind = ranking_kind(scored, values.rank)
@@ -137,14 +137,14 @@ def read_move(message: Any, n_handles: int) -> Move | None:
         return None
     if not isinstance(sets, list) or len(sets) > n_handles:
         return None
-    for one in sets:
-        if not isinstance(one, list) or len(one) != 2 or not _is_place(one[0], n_handles):
+    for pair in sets:
+        if not isinstance(pair, list) or len(pair) != 2 or not _is_place(pair[0], n_handles):
             return None
-        if not isinstance(one[1], str) or len(one[1]) > _LONGEST:
+        if not isinstance(pair[1], str) or len(pair[1]) > _LONGEST:
             return None
     pairs = tuple((int(place), text) for place, text in sets)
-    found = None if grab is None else int(grab)
-    return Move(int(message["seq"]), message.get("reset") is True, found, pairs)
+    handle = None if grab is None else int(grab)
+    return Move(int(message["seq"]), message.get("reset") is True, handle, pairs)
 
 
 def _is_place(value: Any, n: int) -> bool:
@@ -155,8 +155,8 @@ def _is_place(value: Any, n: int) -> bool:
 def _edits_of(scored: ScoredTable, row: int) -> Edits:
     """The edits of this row; those of the row before are forgotten."""
     cells = scored.scored.X.iloc[row]
-    told = repr((scored.training.target, list(cells.index), cells.tolist(), row))
-    owner = hashlib.sha256(told.encode(errors="replace")).hexdigest()
+    text = repr((scored.training.target, list(cells.index), cells.tolist(), row))
+    owner = hashlib.sha256(text.encode(errors="replace")).hexdigest()
     kept = st.session_state.get(_STATE)
     if not isinstance(kept, Edits) or kept.owner != owner:
         kept = st.session_state[_STATE] = Edits(owner)
@@ -173,23 +173,23 @@ def _editor(
     own: dict[str, Any],
 ) -> Editor:
     cells = tuple(sorted(edits.cells.items()))
-    before, said = (
+    before, now = (
         remember((digest, row, given), score_edited, scored, row, dict(given))
         for given in ((), cells)
     )
-    handles = [_handle(scored, row, digest, column, own[column], edits, said) for column in columns]
+    handles = [_handle(scored, row, digest, column, own[column], edits, now) for column in columns]
     column = columns[edits.grab]
-    curve = _curve(digest, row, column, cells, said, scored)
+    curve = _curve(digest, row, column, cells, now, scored)
     cell = edits.cells.get(column, own[column])
-    as_text = [_texts(scored, shown, one) for one in (before, said)]
-    told = [Told(name, *pair) for name, *pair in zip(_names(scored), *as_text, strict=True)]
+    as_text = [_texts(scored, shown, version) for version in (before, now)]
+    lines = [Told(name, *pair) for name, *pair in zip(_names(scored), *as_text, strict=True)]
     rows = row_map_of(scored, shown, row, _MOST_DOTS)
-    moved = tuple(float(_amount(part[0], shown)) for part in said.uncertainty[1:])
+    moved = tuple(float(_amount(part[0], shown)) for part in now.uncertainty[1:])
     return Editor(
         edits.seq,
         handles,
-        told,
-        _words(told, edits, said),
+        lines,
+        _words(lines, edits, now),
         _editor_curve(scored, shown, own[column], edits.grab, curve),
         _place(curve, cell),
         rows,
@@ -204,12 +204,12 @@ def _handle(
     column: str,
     own: Any,
     edits: Edits,
-    said: EditedRow,
+    edited: EditedRow,
 ) -> Handle:
     cell = edits.cells.get(column, own)
     name = digest, row, column, cell
     texts = remember(name, _place_texts, scored, row, column, cell, most=256)
-    text, note = cell_text(cell), dict(said.notes).get(column, "")
+    text, note = cell_text(cell), dict(edited.notes).get(column, "")
     if column in edits.refused:
         text, note = edits.refused[column]
     kind = scored.training.schema.column(column).kind
@@ -297,24 +297,24 @@ def _names(scored: ScoredTable) -> list[str]:
     return ["Prediction", second.replace("%", " %"), *uncertain, "Unfamiliarity"]
 
 
-def _texts(scored: ScoredTable, shown: RowUncertainties, said: EditedRow) -> list[str]:
-    if isinstance(said.prediction, str):
-        first = [one_line(said.prediction, 30), f"{100 * said.probabilities.max():.0f} %"]
+def _texts(scored: ScoredTable, shown: RowUncertainties, edited: EditedRow) -> list[str]:
+    if isinstance(edited.prediction, str):
+        first = [one_line(edited.prediction, 30), f"{100 * edited.probabilities.max():.0f} %"]
     else:
-        ends = f"{short(said.lower, 4)} to {short(said.upper, 4)}"
-        first = [short(said.prediction, 4), ends]
-    total, data, knowledge = (digits(_amount(part[0], shown)) for part in said.uncertainty)
-    known = not np.isnan(said.unfamiliarity)
-    return [*first, data, knowledge, total, f"{said.unfamiliarity:.2f}" if known else "not known"]
+        ends = f"{short(edited.lower, 4)} to {short(edited.upper, 4)}"
+        first = [short(edited.prediction, 4), ends]
+    total, data, knowledge = (digits(_amount(part[0], shown)) for part in edited.uncertainty)
+    known = not np.isnan(edited.unfamiliarity)
+    return [*first, data, knowledge, total, f"{edited.unfamiliarity:.2f}" if known else "not known"]
 
 
-def _words(told: Sequence[Told], edits: Edits, said: EditedRow) -> str:
+def _words(lines: Sequence[Told], edits: Edits, edited: EditedRow) -> str:
     """The edit in words; plain text that holds the user's."""
     if not edits.cells:
         return ""
-    words = f"Predicted {told[0].now} instead of {told[0].before}."
-    if said.unfamiliarity > UNFAMILIAR and said.parts:
-        loudest = max(said.parts, key=lambda part: part.rank)
+    words = f"Predicted {lines[0].now} instead of {lines[0].before}."
+    if edited.unfamiliarity > UNFAMILIAR and edited.parts:
+        loudest = max(edited.parts, key=lambda part: part.rank)
         words += f" Unfamiliar: {say_reason(loudest)}."
     return words
 
@@ -328,37 +328,37 @@ Cells = tuple[tuple[str, Any], ...]
 
 
 def _curve(
-    digest: str, row: int, column: str, cells: Cells, said: EditedRow, scored: ScoredTable
+    digest: str, row: int, column: str, cells: Cells, edited: EditedRow, scored: ScoredTable
 ) -> ColumnCurve:
     """The curve of a column with the row as it is edited on it."""
     others = tuple(pair for pair in cells if pair[0] != column)
     name = digest, row, column, others
-    found = remember(name, column_curve, scored, row, column, dict(others))
+    curve = remember(name, column_curve, scored, row, column, dict(others))
     cell = dict(cells).get(column)
-    if cell is None or cell in found.values:
-        return found
-    return with_point(found, cell, said)
+    if cell is None or cell in curve.values:
+        return curve
+    return with_point(curve, cell, edited)
 
 
-def with_point(curve: ColumnCurve, cell: Any, said: EditedRow) -> ColumnCurve:
+def with_point(curve: ColumnCurve, cell: Any, row: EditedRow) -> ColumnCurve:
     """A curve with one more value, of which it is known what is said."""
     at = len(curve.values)
     if curve.kind != "category":
         at = sum(value < cell for value in curve.values)
     values = (*curve.values[:at], cell, *curve.values[at:])
-    place = said.prediction if isinstance(said.prediction, float) else said.probabilities.argmax()
-    uncertainty = zip(curve.uncertainty, said.uncertainty, strict=True)
+    place = row.prediction if isinstance(row.prediction, float) else row.probabilities.argmax()
+    uncertainty = zip(curve.uncertainty, row.uncertainty, strict=True)
     return ColumnCurve(
         curve.column,
         curve.kind,
         values,
         (*curve.texts[:at], cell_text(cell), *curve.texts[at:]),
         np.insert(curve.loc, at, float(place)),
-        np.insert(curve.lower, at, said.lower),
-        np.insert(curve.upper, at, said.upper),
-        np.insert(curve.probabilities, at, said.probabilities, axis=0),
-        type(curve.uncertainty)(*(np.insert(part, at, one) for part, one in uncertainty)),
-        np.insert(curve.unfamiliarity, at, said.unfamiliarity),
+        np.insert(curve.lower, at, row.lower),
+        np.insert(curve.upper, at, row.upper),
+        np.insert(curve.probabilities, at, row.probabilities, axis=0),
+        type(curve.uncertainty)(*(np.insert(part, at, number) for part, number in uncertainty)),
+        np.insert(curve.unfamiliarity, at, row.unfamiliarity),
     )
 
 

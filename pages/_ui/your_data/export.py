@@ -107,15 +107,15 @@ def intervals_line(scored: ScoredTable) -> str:
     lower, upper = (scored.frame[name].to_numpy() for name in interval_names(scored.level))
     by = f", by groups of {shown(scored.by_group.column)}" if scored.by_group else ""
     by = ", weighted for the second file" if scored.shift else by
-    told = f"The downloads hold conformal intervals of {percent}{by}."
+    sentence = f"The downloads hold conformal intervals of {percent}{by}."
     if by:
-        told += " A project keeps neither groups nor weights: its intervals are without them."
+        sentence += " A project keeps neither groups nor weights: its intervals are without them."
     n_infinite = int((np.isinf(lower) | np.isinf(upper)).sum())
     if not n_infinite:
-        return told
+        return sentence
     rows = "All" if n_infinite == len(lower) else f"{n_infinite:,}"
     return (
-        f"{told} {rows} are infinite (inf in the files): there are too few held-out rows for "
+        f"{sentence} {rows} are infinite (inf in the files): there are too few held-out rows for "
         "this level."
     )
 

@@ -20,13 +20,13 @@ _MOST_DECIMALS = 6
 
 def draw_failing(drawing: Drawing) -> None:
     """A line a group with a bar for what was asked, and what can be done with one of them."""
-    found, names = drawing.found, failure_units(drawing.seen)
+    failures, names = drawing.answer, failure_units(drawing.seen)
     if missing := why_no_coverage(drawing.seen.scored):
         st.text(missing, width="stretch")
-    st.text(describe_failures(found, *names), width="stretch")
-    if not found.cohorts:
+    st.text(describe_failures(failures, *names), width="stretch")
+    if not failures.cohorts:
         return
-    frame = groups_frame(found, *names)
+    frame = groups_frame(failures, *names)
     bar = frame.columns[0]  # first, where a phone shows it
     st.dataframe(
         frame,
@@ -40,9 +40,9 @@ def draw_failing(drawing: Drawing) -> None:
             ),
         },
         key="failing-groups",
-        alt=" ".join(describe_cohort(cohort, found, *names) for cohort in found.cohorts),
+        alt=" ".join(describe_cohort(cohort, failures, *names) for cohort in failures.cohorts),
     )  # fmt: skip
-    texts = [cohort.text for cohort in found.cohorts]
+    texts = [cohort.text for cohort in failures.cohorts]
     with st.container(horizontal=True, vertical_alignment="bottom", key="failing-controls"):
         chosen = st.selectbox("Group", texts, key=_CHOSEN, width=420)
         fits = len(chosen) <= LONGEST_CONDITION

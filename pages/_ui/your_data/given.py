@@ -71,15 +71,15 @@ def draw_given(
             failed="Your model could not be used.",
         )
         answer = only_fresh(ask_beside(request))
-        found = answer.result
-        if isinstance(found, _Refused) and found.needs_loss and digest not in without_loss:
+        judged = answer.result
+        if isinstance(judged, _Refused) and judged.needs_loss and digest not in without_loss:
             without_loss.add(digest)
             st.rerun()
-        if isinstance(found, _Refused):
+        if isinstance(judged, _Refused):
             kept = "Your table is still open, and the results below do not depend on this file."
-            show_notice([found.why, kept], "given", tone="error")
-        elif isinstance(found, GivenTable):
-            _draw(found, unit, "given" + digest + wanted.target)
+            show_notice([judged.why, kept], "given", tone="error")
+        elif isinstance(judged, GivenTable):
+            _draw(judged, unit, "given" + digest + wanted.target)
         else:
             show_answer_or_progress(answer)
 
@@ -117,28 +117,28 @@ def _judge(
 
 
 @st.fragment
-def _draw(found: GivenTable, unit: str, digest: str) -> None:
+def _draw(given: GivenTable, unit: str, digest: str) -> None:
     """The rows by the given model: the map, the list, and the open row."""
-    scored = found.scored
-    n_rows = len(found.frame)
-    st.text(f"{found.matched.model.summary} {_how_good(found)}", width="stretch")
-    if found.warnings:
-        show_notice(list(found.warnings), "given-warning", tone="error")
+    scored = given.scored
+    n_rows = len(given.frame)
+    st.text(f"{given.matched.model.summary} {_how_good(given)}", width="stretch")
+    if given.warnings:
+        show_notice(list(given.warnings), "given-warning", tone="error")
     shown = in_unit(scored, unit)
     row = int(st.session_state.get("row", 1)) - 1
     row = row if 0 <= row < n_rows else 0
-    picture, told = st.columns([0.54, 0.46], gap="large")
+    picture, beside = st.columns([0.54, 0.46], gap="large")
     with picture:
         if float(shown.knowledge.max()) > 0.0:
             draw_row_map(scored, shown, row, key="given-map")
         else:
             st.text("This model gives no knowledge uncertainty, so there is no map.")
-    with told:
-        for sentence in found.notices:
+    with beside:
+        for sentence in given.notices:
             st.text(sentence, width="stretch")
     measures = dict(measures_of(scored, shown))
-    if found.rows.novelty is not None:
-        measures["novelty"] = found.rows.novelty
+    if given.rows.novelty is not None:
+        measures["novelty"] = given.rows.novelty
     ranks = [name for name in _RANKS if name in measures and not np.isnan(measures[name]).all()]
     usual = UNCERTAINTY_KINDS[0] if UNCERTAINTY_KINDS[0] in ranks else "data"
     with st.container(horizontal=True, vertical_alignment="bottom", key="given-controls"):
@@ -148,7 +148,7 @@ def _draw(found: GivenTable, unit: str, digest: str) -> None:
         )  # fmt: skip
         st.download_button(
             "Rows (CSV)",
-            data=partial(to_csv_bytes, found.frame),
+            data=partial(to_csv_bytes, given.frame),
             file_name="your-model.csv",
             mime="text/csv",
             key="_given_download",
@@ -156,14 +156,14 @@ def _draw(found: GivenTable, unit: str, digest: str) -> None:
     ranked = list_rows(np.ones(n_rows, bool), measures[rank], False)
     listed = RowList(ranked.positions, ranked.n_found, n_rows)
     draw_list(scored, shown, {}, listed, row, digest)
-    _draw_row(found, row)
+    _draw_row(given, row)
 
 
-def _draw_row(found: GivenTable, row: int) -> None:
+def _draw_row(given: GivenTable, row: int) -> None:
     """The open row: where its prediction comes from."""
-    explained = explain_with_model(found, row)
-    numbers = found.scored.training.row_numbers
-    st.markdown(f"**Row {found.scored.scored.row_numbers[row]:,} by your model**")
+    explained = explain_with_model(given, row)
+    numbers = given.scored.training.row_numbers
+    st.markdown(f"**Row {given.scored.scored.row_numbers[row]:,} by your model**")
     for sentence in explained.sentences:
         st.text(sentence, width="stretch")
     if not explained.neighbours:
@@ -175,7 +175,7 @@ def _draw_row(found: GivenTable, row: int) -> None:
     }
     config: dict[str, Any] = {
         "c0": st.column_config.TextColumn("Training row"),
-        "c1": st.column_config.TextColumn(found.scored.training.target.name[:40]),
+        "c1": st.column_config.TextColumn(given.scored.training.target.name[:40]),
     }
     for place, name in enumerate(columns, 2):
         cells[f"c{place}"] = [dict(near.cells)[name] for near in explained.neighbours]
@@ -189,7 +189,7 @@ def _draw_row(found: GivenTable, row: int) -> None:
         st.text(f"Its distance to the training rows comes from: {', '.join(shares)}.")
 
 
-def _how_good(found: GivenTable) -> str:
-    scored = found.scored
+def _how_good(given: GivenTable) -> str:
+    scored = given.scored
     judged = scored.new_scores if scored.protocol == "new_file" else scored.scores
-    return "" if judged is None else describe_given(found)
+    return "" if judged is None else describe_given(given)

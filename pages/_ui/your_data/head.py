@@ -93,17 +93,17 @@ def draw_advice(
     if values.split == SPLIT.default:
         labels = {"time": "by time", "group": "by group"}
         for question in questions:
-            found = {"split": labels[question.split], "by_column": question.column}
-            _advise(page, str(question), f"Split {labels[question.split]}", found)
+            split = {"split": labels[question.split], "by_column": question.column}
+            _advise(page, str(question), f"Split {labels[question.split]}", split)
         asked = [question.split for question in questions]
         for advice in advise_split(schema, values.target):
             if advice.split in asked:
                 continue
-            found = {"split": labels[advice.split], "by_column": advice.column}
-            _advise(page, advice.why, f"Split {labels[advice.split]}", found)
+            split = {"split": labels[advice.split], "by_column": advice.column}
+            _advise(page, advice.why, f"Split {labels[advice.split]}", split)
     if scale.offer and values.scale == SCALE.default:
-        told = f"{scale.offer} On a log scale, errors count in proportion."
-        _advise(page, told, "Use the log scale", {"scale": "log scale"})
+        why = f"{scale.offer} On a log scale, errors count in proportion."
+        _advise(page, why, "Use the log scale", {"scale": "log scale"})
 
 
 def _advise(page: PageState, why: str, label: str, settings: dict[str, str]) -> None:

@@ -50,7 +50,7 @@ class Drawing(NamedTuple):
     trained: Trained
     view: View
     seen: Seen
-    found: Any
+    answer: Any
     name: Hashable  # all that the answer depends on
 
 
@@ -95,8 +95,8 @@ def _draw_lens(
         st.text(refusal, width="stretch")
         return
     _draw_knobs(lens, page, seen)
-    if told := remember((name, _chosen(values, _own(lens))), lens.waits, seen):
-        st.text(told, width="stretch")
+    if words := remember((name, _chosen(values, _own(lens))), lens.waits, seen):
+        st.text(words, width="stretch")
         return
     answer = ask_lens(lens, values, trained, view, row)
     show_answer_or_progress(answer)
@@ -133,10 +133,10 @@ def ask_lens(
         if not start and not is_remembered(name, lens.compute):
             return Answer(lens.key, request, "waiting", None, False, None, "", None)
         try:
-            found = remember(name, lens.compute, seen)
+            result = remember(name, lens.compute, seen)
         except GbuqError as error:
             return Answer(lens.key, request, "failed", None, False, None, str(error), None)
-        return Answer(lens.key, request, "done", found, True, None, "", None)
+        return Answer(lens.key, request, "done", result, True, None, "", None)
     if trained.opened.is_upload or trained.wanted.second:  # nobody else's
         request = request._replace(key=own_key(key))
     return only_fresh(ask_beside(request, start))
@@ -159,13 +159,13 @@ def lens_files(
     values: SimpleNamespace, trained: Trained, view: View, row: int = 0
 ) -> tuple[Download, ...]:
     """The files of the lenses whose answers are there."""
-    found: list[File] = []
+    files: list[File] = []
     for lens in LENSES.values():
         seen, _ = _look(lens, values, trained, view, row)
         if lens.file is not None and lens.concerns(seen) and not lens.refuse(seen):
             answer = ask_lens(lens, values, trained, view, row, start=False)
-            found += [lens.file(seen, answer.result)] if answer.fresh else []
-    return tuple(Download(*file) for file in found)
+            files += [lens.file(seen, answer.result)] if answer.fresh else []
+    return tuple(Download(*file) for file in files)
 
 
 def made_results(values: SimpleNamespace, trained: Trained, view: View) -> dict[str, Any]:
@@ -216,8 +216,8 @@ def _look(
 
 
 def _chosen(values: SimpleNamespace, keys: Sequence[str]) -> tuple[Hashable, ...]:
-    found = (getattr(values, key, None) for key in keys)
-    return tuple(tuple(value) if isinstance(value, list) else value for value in found)
+    chosen = (getattr(values, key, None) for key in keys)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in chosen)
 
 
 def _own(lens: Lens) -> list[str]:
@@ -243,7 +243,7 @@ def draw_answer(drawing: Drawing) -> None:
     chosen = _chosen(drawing.values, [*_own(lens), *lens.shows])
     name = drawing.name, drawing.view.digest, seen.row, chosen
     try:
-        sections = remember(name, lens.sections, seen, drawing.found)
+        sections = remember(name, lens.sections, seen, drawing.answer)
     except GbuqError as error:
         st.text(str(error), width="stretch")
         return

@@ -70,28 +70,28 @@ def draw_mark(trained: Trained, row: int) -> None:
             help="Marks and notes are in the downloads. Write reviewed or not reviewed into "
             '"Find rows" to list rows by them.',
         )
-    if told := _told(table):
-        st.caption(told)
+    if words := _say_marks(table):
+        st.caption(words)
 
 
-def _told(table: str) -> str:
+def _say_marks(table: str) -> str:
     """How many marks this table has, and what becomes of those of others."""
     every = _all_marks()
     here = _count(every.get(table, {}))
     others = sum(_count(marks) for name, marks in every.items() if name != table)
     if not here and not others:
         return ""
-    told = f"{counted(here, 'row')} of this table {'is' if here == 1 else 'are'} marked."
+    sentence = f"{counted(here, 'row')} of this table {'is' if here == 1 else 'are'} marked."
     if here >= MOST_MARKS:
-        told += " No more can be marked: download the rows, and take marks away first."
+        sentence += " No more can be marked: download the rows, and take marks away first."
     if others:
-        told += (
+        sentence += (
             f" {counted(others, 'mark')} of other tables "
             f"{'comes' if others == 1 else 'come'} back with them."
         )
     if has_token():
-        return f"{told} Marks are kept until {KEPT_MINUTES} minutes after the tab is closed."
-    return f"{told} A reload of this page loses them: download the rows first."
+        return f"{sentence} Marks are kept until {KEPT_MINUTES} minutes after the tab is closed."
+    return f"{sentence} A reload of this page loses them: download the rows first."
 
 
 def _count(marks: Marks) -> int:
@@ -111,9 +111,9 @@ def _put(table: str, row: int, switch: str, note: str) -> None:
     marks = every.setdefault(table, {})
     before = marks.pop(row, Mark(False))
     # A run that was cut short has drawn one of the two only.
-    told = st.session_state.get(note, before.note)
+    text = st.session_state.get(note, before.note)
     reviewed = st.session_state.get(switch, before.reviewed)
-    mark = Mark(reviewed, " ".join(told.split())[:LONGEST_NOTE])
+    mark = Mark(reviewed, " ".join(text.split())[:LONGEST_NOTE])
     if (mark.reviewed or mark.note) and len(marks) < MOST_MARKS:
         marks[row] = mark
     st.session_state[_MARKS] = every

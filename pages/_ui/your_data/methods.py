@@ -92,8 +92,8 @@ def draw_methods(page: PageState, values: SimpleNamespace, answer: Answer, view:
     able = [label for label, key in _BY_LABEL.items() if not reasons[key]]
     offered = tuple(label for label in _BY_LABEL if label in able or label in values.compare)
     chosen = draw_knob(replace(knob, choices=offered))
-    keys, told = _chosen(chosen, reasons, setting, view.scored)
-    for sentence in told:
+    keys, sentences = _chosen(chosen, reasons, setting, view.scored)
+    for sentence in sentences:
         st.text(sentence, width="stretch")
     runs = _runs_of(keys, setting, view)
     missing = [key for key in keys if key not in runs]
@@ -118,8 +118,8 @@ def comparison_downloads(
     runs = _runs_of(keys, setting, view)
     if not any(not run.error for run in runs.values()):
         return ()
-    found = remember(_name(runs, setting, view), compare_runs, tuple(runs.values()))
-    make = partial(to_csv_bytes, found.frame())
+    result = remember(_name(runs, setting, view), compare_runs, tuple(runs.values()))
+    make = partial(to_csv_bytes, result.frame())
     return (Download("Methods compared (CSV)", "methods.csv", "text/csv", make),)
 
 
@@ -163,18 +163,18 @@ def methods_sections(runs: dict[str, MethodRun], scored: ScoredTable) -> list[Se
         return []
     own = method_of_plan(scored.plan, scored.training.target.task)
     first = () if own is None else (run_of_scored(own, scored),)
-    found = compare_runs((*first, *runs.values()))
-    done = [method for method in found.methods if method.scores]
+    result = compare_runs((*first, *runs.values()))
+    done = [method for method in result.methods if method.scores]
     heads = [
-        f"{score.label} ({score.unit})" if score.unit else score.label for score in found.scores
+        f"{score.label} ({score.unit})" if score.unit else score.label for score in result.scores
     ]
     lines = [("Method", *heads, "Time")]
     for method in done:
-        cells = (write_cell(found, method, score) for score in found.scores)
+        cells = (write_cell(result, method, score) for score in result.scores)
         lines.append((method.label, *cells, seconds_text(method.seconds)))
-    words = describe_comparison(found)
+    words = describe_comparison(result)
     heading = "How do other methods do on the same rows?"
-    picture = _figure(found, " ".join(words)) if len(done) > 1 else None
+    picture = _figure(result, " ".join(words)) if len(done) > 1 else None
     caption = "Differences to the best, with 95 % intervals." if picture else ""
     return [Section(heading=heading, text=words, table=lines, curves=picture, caption=caption)]
 
@@ -204,15 +204,15 @@ def _chosen(
 def _runs_of(keys: Sequence[str], setting: _Setting, view: View) -> dict[str, MethodRun]:
     """The runs that are there already, in the order of the keys."""
     trained = method_of_plan(view.scored.plan, setting.task)
-    kept, found = _kept(), {}
+    kept, runs = _kept(), {}
     for key in keys:
         if key == trained:
-            found[key] = remember((view.digest, key), run_of_scored, key, view.scored, most=8)
+            runs[key] = remember((view.digest, key), run_of_scored, key, view.scored, most=8)
             continue
         run = kept.get((setting.name, plan_of_method(key, setting.task, setting.plan)))
         if run is not None:
-            found[key] = run
-    return found
+            runs[key] = run
+    return runs
 
 
 def _draw_running(keys: Sequence[str], missing: Sequence[str], setting: _Setting) -> None:
@@ -222,7 +222,7 @@ def _draw_running(keys: Sequence[str], missing: Sequence[str], setting: _Setting
     asked: _Asked | None = st.session_state.get(_ASKED)
     if asked is None or asked.wanted != wanted:
         seconds, size = _cost(missing, setting)
-        names = ", ".join(METHODS[one].label for one in missing)
+        names = ", ".join(METHODS[method].label for method in missing)
         with st.container(horizontal=True, vertical_alignment="center", key="compare-methods"):
             new = _Asked(wanted, tuple(missing))
             st.button("Compare", key="_methods_compare", on_click=_ask, args=(new,), type="primary")
@@ -268,44 +268,44 @@ def _ask(asked: _Asked) -> None:
     st.session_state[_ASKED] = asked
 
 
-def _draw_comparison(found: MethodComparison) -> None:
-    for method in found.methods:
+def _draw_comparison(result: MethodComparison) -> None:
+    for method in result.methods:
         if method.error:
             st.text(method.error, width="stretch")
-    if not found.scores:
+    if not result.scores:
         return
-    done = [method for method in found.methods if method.scores]
+    done = [method for method in result.methods if method.scores]
     columns = {"c0": [method.label for method in done]}
     config = {"c0": st.column_config.TextColumn("Method")}
-    for number, score in enumerate(found.scores, 1):
-        columns[f"c{number}"] = [write_cell(found, method, score) for method in done]
+    for number, score in enumerate(result.scores, 1):
+        columns[f"c{number}"] = [write_cell(result, method, score) for method in done]
         unit = f" ({score.unit})" if score.unit else ""
         config[f"c{number}"] = st.column_config.TextColumn(
             f"{score.label}{unit}", help=score.meaning
         )
     columns["seconds"] = [seconds_text(method.seconds) for method in done]
     config["seconds"] = st.column_config.TextColumn("Time")
-    words = describe_comparison(found)
+    words = describe_comparison(result)
     with st.container(key="methods-table"):
         st.dataframe(
             pd.DataFrame(columns), hide_index=True, column_config=config, alt=" ".join(words)
         )
-    st.caption(f"Measured on {found.n_rows:,} rows that no method learnt from, the same for all.")
+    st.caption(f"Measured on {result.n_rows:,} rows that no method learnt from, the same for all.")
     if len(done) < 2:
         return
-    picture, told = st.columns([0.5, 0.5], gap="large")
+    picture, side = st.columns([0.5, 0.5], gap="large")
     with picture:
         st.markdown("**Differences to the best, with 95 % intervals**")
-        show_curves(_figure(found, " ".join(words)), key="methods-picture")
-    with told:
+        show_curves(_figure(result, " ".join(words)), key="methods-picture")
+    with side:
         for sentence in words:
             st.text(sentence, width="stretch")
 
 
-def _figure(found: MethodComparison, alt: str) -> Curves:
-    done = [method for method in found.methods if method.scores]
+def _figure(result: MethodComparison, alt: str) -> Curves:
+    done = [method for method in result.methods if method.scores]
     gaps = []
-    for score in found.scores:
+    for score in result.scores:
         if score.key not in _IN_PICTURE:
             continue
         parts = [method.differences.get(score.key) for method in done]

@@ -30,8 +30,7 @@ class ProjectTable(NamedTuple):
 
 def open_project_now() -> OpenProject | None:
     """The project that is open."""
-    found: OpenProject | None = st.session_state.get(_OPEN)
-    return found
+    return st.session_state.get(_OPEN)
 
 
 def hold_project(opened: OpenProject, table: ProjectTable | None) -> None:
@@ -46,8 +45,7 @@ def close_project() -> None:
 
 def project_table() -> ProjectTable | None:
     """The table that came with a project, until another file is dropped."""
-    found: ProjectTable | None = st.session_state.get(_TABLE)
-    return found
+    return st.session_state.get(_TABLE)
 
 
 def leave_project_table() -> None:

@@ -31,7 +31,7 @@ from gbuq_core.tables.cutting import stage_table
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
 from pages._ui.notices import show_notice
-from pages._ui.url_state import PageState, change, preview
+from pages._ui.url_state import PageState, change, preview, same_value
 from pages._ui.your_data.columns import restore_edits
 from pages._ui.your_data.keeping import forget_upload, restored
 from pages._ui.your_data.marks import marks_of, restore_marks
@@ -76,23 +76,23 @@ def open_dropped(upload: Any) -> None:
 
 def meet_project(opened: Opened) -> None:
     """Restore corrections and marks once the project's table is open, before they are read."""
-    found = open_project_now()
-    if found is None or not found.project.is_about(opened.table):
+    current = open_project_now()
+    if current is None or not current.project.is_about(opened.table):
         return
     if st.session_state.pop(_TO_RESTORE, False):
-        project = found.project
+        project = current.project
         restore_edits(opened, project.edits)
         restore_marks(opened.key, project.marks)
 
 
 def follow_project(page: PageState, opened: Opened) -> None:
     """Set the page's knobs as the project has them; runs the page again until they are."""
-    found, passes = open_project_now(), st.session_state.get(_TO_APPLY, 0)
-    if not passes or found is None or not found.project.is_about(opened.table):
+    held, passes = open_project_now(), st.session_state.get(_TO_APPLY, 0)
+    if not passes or held is None or not held.project.is_about(opened.table):
         return
-    wanted = {knob.key: _value_of(knob, found.project) for knob in page.knobs if knob is not TABLE}
+    wanted = {knob.key: _value_of(knob, held.project) for knob in page.knobs if knob is not TABLE}
     before = {knob.key: preview(knob) for knob in page.knobs}
-    differ = {key: value for key, value in wanted.items() if not _same(value, before[key])}
+    differ = {key: value for key, value in wanted.items() if not same_value(value, before[key])}
     st.session_state[_TO_APPLY] = passes - 1 if differ else 0
     if differ:
         change(page, **differ)
@@ -102,10 +102,10 @@ def with_models(
     request: Request, wanted: Wanted, opened: Opened, second: Table | None
 ) -> tuple[Request, bool]:
     """The request, made of the project's models where they are what is wanted; whether they are."""
-    found = open_project_now()
-    if found is None or why_not_used(found.project, wanted, opened, second):
+    current = open_project_now()
+    if current is None or why_not_used(current.project, wanted, opened, second):
         return request, False
-    compute = partial(_from_models, found.project, wanted, opened, second, request.compute)
+    compute = partial(_from_models, current.project, wanted, opened, second, request.compute)
     label = "Scoring each row with the project's models"
     return request._replace(compute=compute, label=label, estimate_seconds=None), True
 
@@ -133,14 +133,14 @@ def show_project(wanted: Wanted | None, opened: Opened | None, second: Table | N
     """What came of opening a project, and the button that closes it."""
     if error := why_refused():
         show_notice([error, "Nothing on this page has changed."], "project-error", tone="error")
-    found = open_project_now()
-    if found is None:
+    current = open_project_now()
+    if current is None:
         return
-    name, project = " ".join(found.name.split())[:60], found.project
+    name, project = " ".join(current.name.split())[:60], current.project
     if opened is not None and wanted is not None and project.is_about(opened.table):
-        told = why_not_used(project, wanted, opened, second)
-        told = told or "Its models give these numbers; nothing is trained."
-        sentences = [f'The project "{name}" is open. {told}']
+        why = why_not_used(project, wanted, opened, second)
+        why = why or "Its models give these numbers; nothing is trained."
+        sentences = [f'The project "{name}" is open. {why}']
     else:
         about = f"{shown(project.source.name)} with {counted(project.n_rows, 'row')}"
         sentences = [f'The project "{name}" is about {about}: drop that file to go on.']
@@ -258,7 +258,3 @@ def _value_of(knob: Knob, project: Project) -> Any:
         return reading.value
     value = to_values(project.plan).get(knob.key, knob.default)
     return knob.default if problem_with(knob, value) else value
-
-
-def _same(one: Any, other: Any) -> bool:
-    return tuple(one) == tuple(other) if isinstance(other, tuple | list) else bool(one == other)

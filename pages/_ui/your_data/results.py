@@ -40,7 +40,7 @@ def draw_row_map(
     scored: ScoredTable,
     shown: RowUncertainties,
     row: int | None,
-    found: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
     key: str = "row-map",
 ) -> None:
     """Noise against knowledge uncertainty; a click opens the row.
@@ -48,13 +48,13 @@ def draw_row_map(
     ``found`` are the positions of the rows that a condition gave: they alone are drawn, with the
     open row.
     """
-    rows = row_map_of(scored, shown, row, found=found)
+    rows = row_map_of(scored, shown, row, rows=positions)
     show_curves(row_map_figure(rows, _HEIGHT), key=key, on_pick=_open_row)
     missing = why_no_knowledge(scored)
     note = "Each dot is a row: noise to the right" + (
         "." if missing else f", disagreement of {name_members(scored)} upwards."
     )
-    if found is not None:
+    if positions is not None:
         note += (
             f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn: those that meet "
             "the condition, and the open one."
@@ -69,8 +69,8 @@ def draw_row_map(
 
 def draw_verdict(scored: ScoredTable, digest: str) -> None:
     """Whether the model knows where it errs; the numbers are a click away."""
-    said = remember(digest, say_trust, scored)
-    with st.container(key="first-verdict"), st.popover(said, type="tertiary"):
+    words = remember(digest, say_trust, scored)
+    with st.container(key="first-verdict"), st.popover(words, type="tertiary"):
         for sentence in remember(digest, describe_table, scored):
             st.text(sentence, width="stretch")
 
@@ -78,9 +78,9 @@ def draw_verdict(scored: ScoredTable, digest: str) -> None:
 def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> None:
     """How good it is in words, beside what was measured on rows that were held out."""
     words, measured = st.columns([0.44, 0.56], gap="large")
-    found = scored.unfamiliarity
+    unfamiliarity = scored.unfamiliarity
     # Said above, by `warn_of_second` and `draw_advice`.
-    above = (found is not None and found.is_foreign) + len(scored.questions)
+    above = (unfamiliarity is not None and unfamiliarity.is_foreign) + len(scored.questions)
     with words, st.container(key="in-words", gap="xsmall"):
         for sentence in remember(digest, describe_table, scored)[above:]:
             st.text(sentence, width="stretch")
@@ -101,23 +101,23 @@ def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> No
             figure = remember((digest, chosen), make, scored, *chosen)
             assert figure is not None
             show_curves(figure, key=key)
-            told = f"Measured on {scored.scores.n_rows:,} rows that the model did not learn from."
-            st.caption(_trees_caption(scored) if key == "trees-in-use" else told)
+            note = f"Measured on {scored.scores.n_rows:,} rows that the model did not learn from."
+            st.caption(_trees_caption(scored) if key == "trees-in-use" else note)
 
 
 def _trees_caption(scored: ScoredTable) -> str:
     """What was chosen, and by which rows."""
     assert scored.clocks is not None
-    told = describe_clocks(scored.clocks, scored.plan.trees)
+    sentence = describe_clocks(scored.clocks, scored.plan.trees)
     if scored.plan.split == "time":
-        return f"{told} For the scores, earlier rows chose."
+        return f"{sentence} For the scores, earlier rows chose."
     who = "the rows of the other folds" if scored.protocol == "out_of_fold" else "the other half"
     trees, what = "numbers of trees", "the factor and the tails"
     if scored.training.target.classes:
         trees, what, who = "number of trees", "the temperature", "other rows"
     return (
-        f"{told} All rows held out chose the {trees} together, which flatters the scores a little. "
-        f"For the scores, {who} chose {what}."
+        f"{sentence} All rows held out chose the {trees} together, which flatters the scores a "
+        f"little. For the scores, {who} chose {what}."
     )
 
 

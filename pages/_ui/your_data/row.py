@@ -61,8 +61,8 @@ def draw_row(
     scored = view.scored
     explained = ask_lens(LENSES["row"], values, trained, view, row).result
     st.subheader(f"Row {scored.scored.row_numbers[row]:,}")
-    told = remember((view.digest, row), say_unfamiliarity, scored, row)
-    st.text(describe_row(scored, shown, explained, row, told), width="stretch")
+    strange = remember((view.digest, row), say_unfamiliarity, scored, row)
+    st.text(describe_row(scored, shown, explained, row, strange), width="stretch")
     choose_lens()
     parts = {"row": _draw_why, "edit": draw_edit}
     draw_lenses(values.lens, page, values, trained, view, row, parts)
@@ -70,7 +70,7 @@ def draw_row(
 
 def _draw_why(drawing: Drawing) -> None:
     """Members, effects, what is unfamiliar, and where the values lie."""
-    (scored, _, values, row), explained = drawing.seen, drawing.found
+    (scored, _, values, row), explained = drawing.seen, drawing.answer
     kind = ranking_kind(scored, values.rank)
     effects = by_size(explained.effects, kind)[:MOST_COLUMNS]
     has_members = len(explained.member_loc) or len(explained.member_probabilities)

@@ -14,7 +14,7 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.lenses.pictures import RowUncertainties
 from gbuq_core.presentation import one_line
-from gbuq_core.tables.finding import Listing, find_rows, list_rows
+from gbuq_core.tables.finding import find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks
 from gbuq_core.tables.scoring import ScoredTable
@@ -94,8 +94,8 @@ def choose_rows(
         measures = {**measures, rank: np.zeros(n_rows)}  # without what is left of rounding
     if rank == "unfamiliarity":
         measures = {**measures, rank: _least_familiar_highest(scored)}
-    found: Listing = list_rows(keep, measures[rank], least)
-    return RowList(found.positions, found.n_found, n_rows)
+    listing = list_rows(keep, measures[rank], least)
+    return RowList(listing.positions, listing.n_found, n_rows)
 
 
 def draw_list(
@@ -160,21 +160,20 @@ def measures_of(scored: ScoredTable, shown: RowUncertainties) -> Mapping[str, np
 
 def _familiarity(scored: ScoredTable) -> dict[str, np.ndarray]:
     """How unfamiliar each row is, once that is measured."""
-    found = scored.unfamiliarity
-    if found is None:
+    if scored.unfamiliarity is None:
         return {}
-    return {"unfamiliarity": found.rows.score, "times_beyond": found.rows.times_beyond}
+    rows = scored.unfamiliarity.rows
+    return {"unfamiliarity": rows.score, "times_beyond": rows.times_beyond}
 
 
 def _least_familiar_highest(scored: ScoredTable) -> np.ndarray:
     """Numbers in the order of unfamiliarity; rows with a score of 1 by how far they are."""
-    found = scored.unfamiliarity
-    if found is None:
+    if scored.unfamiliarity is None:
         sentence = "How unfamiliar the rows are is not measured yet. They are in the file's order."
         show_notice(sentence, "no-unfamiliarity", tone="note")
         return np.zeros(len(scored.frame))
     places = np.empty(len(scored.frame))
-    places[found.rows.order()] = -np.arange(len(places))
+    places[scored.unfamiliarity.rows.order()] = -np.arange(len(places))
     return places
 
 
@@ -196,11 +195,11 @@ def _frame(
     config: dict[str, Any] = {"row": number("Row", format="%d", width=60, pinned=True)}
     for kind in UNCERTAINTY_KINDS:
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
-        told = shown.unit
+        about = shown.unit
         if kind == "knowledge":
             members = f"How much {name_members(scored)} disagree: {shown.unit}"
-            told = why_no_knowledge(scored) or members
-        config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=told)
+            about = why_no_knowledge(scored) or members
+        config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=about)
     cells["prediction"] = rows["prediction"].to_numpy()
     is_class = bool(scored.training.target.classes)
     config["prediction"] = (
@@ -214,8 +213,8 @@ def _frame(
         cells["error"] = rows["error"].to_numpy()
         config["error"] = number("Wrong" if is_class else "Error", format="%.3g", width=75)
     if marks:
-        found = (marks.get(int(row), Mark(False)) for row in positions)
-        cells["reviewed"] = [mark.note or ("yes" if mark.reviewed else "") for mark in found]
+        of_rows = (marks.get(int(row), Mark(False)) for row in positions)
+        cells["reviewed"] = [mark.note or ("yes" if mark.reviewed else "") for mark in of_rows]
         config["reviewed"] = st.column_config.TextColumn(
             "Reviewed", help="The note on a row, or yes where it has none.", width=90
         )
@@ -274,10 +273,10 @@ def _open_selected(key: str, numbers: np.ndarray) -> Any:
 
 
 def _count_line(listed: RowList, start: int, n_sent: int, n_own: int) -> str:
-    found = f"{listed.n_found:,} of {listed.n_rows:,} rows"
+    line = f"{listed.n_found:,} of {listed.n_rows:,} rows"
     if n_sent < listed.n_found:
         which = f"numbers {start + 1:,} to {start + n_sent:,}" if start else f"the first {n_sent:,}"
-        found += f", {which} listed. The downloads hold all rows"
+        line += f", {which} listed. The downloads hold all rows"
     if n_own > MOST_COLUMNS:
-        found += f". {MOST_COLUMNS} of {n_own:,} columns shown"
-    return found + "."
+        line += f". {MOST_COLUMNS} of {n_own:,} columns shown"
+    return line + "."

@@ -62,21 +62,21 @@ def show_run(
     if answer.state != "waiting" or estimate is None:
         return
     wanted: Wanted = answer.request.key[1]  # type: ignore[index]
-    told = [
+    sentences = [
         f"Training takes about {seconds_text(estimate.seconds)} with these settings, so it waits "
         f"for you to start it. {estimate.longest}"
     ]
     sizes = sizes_of(wanted, opened, schema)
     after = estimate_unfamiliarity(sizes, sizes)
     if second is None and after > _WORTH_TELLING:
-        told.append(
+        sentences.append(
             "The table appears once training is done. Measuring how unfamiliar the rows are then "
             f"takes about {seconds_text(after)} more, and you can cancel that."
         )
     quicker = _find_quicker(page, values, wanted, opened, schema, second, estimate)
     if quicker is not None:
-        told.append(f"With {quicker.label} it takes about {seconds_text(quicker.seconds)}.")
-    show_notice(told, "run")
+        sentences.append(f"With {quicker.label} it takes about {seconds_text(quicker.seconds)}.")
+    show_notice(sentences, "run")
     with st.container(horizontal=True, key="run"):
         st.button("Run", key="_run", type="primary", on_click=_press, args=(_digest(wanted),))
         if quicker is not None:

@@ -437,8 +437,8 @@ def choose_options(source: Source) -> None:
     for label, (field, values) in _WAYS.items():
         if source.format == "csv" or (source.format == "excel" and label in _OF_SHEETS):
             wanted = getattr(options, field)
-            found = (name for name, value in values.items() if value == wanted)
-            st.session_state[_option_key(label, digest)] = next(found, _AUTOMATIC)
+            names = (name for name, value in values.items() if value == wanted)
+            st.session_state[_option_key(label, digest)] = next(names, _AUTOMATIC)
 
 
 def _option_key(label: str, digest: str) -> str:

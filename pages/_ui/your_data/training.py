@@ -148,22 +148,22 @@ def stale_line(answer: Answer) -> str:
     asked: Wanted = answer.request.key[1]  # type: ignore[index]
     name = trained.opened.table.source.name
     if asked.table != trained.wanted.table:
-        told = f'These results belong to the table before, "{name}".'
+        sentence = f'These results belong to the table before, "{name}".'
     elif asked.second != trained.wanted.second:
-        told = "These results belong to the second file before."
+        sentence = "These results belong to the second file before."
         if not trained.second:
-            told = f'These results belong to "{name}" without the second file.'
+            sentence = f'These results belong to "{name}" without the second file.'
     else:
-        told = f'These results belong to "{name}" with the settings before your change.'
-    return f"{told} New ones are on their way." if answer.state == "running" else told
+        sentence = f'These results belong to "{name}" with the settings before your change.'
+    return f"{sentence} New ones are on their way." if answer.state == "running" else sentence
 
 
 def show_if_stale(answer: Answer) -> None:
     """Name earlier results; the style sheet dims the container called results while it is named."""
-    told = stale_line(answer)
+    sentence = stale_line(answer)
     with st.container(key="stale"):  # always there, so that nothing below it moves
-        if told:
-            show_notice(told, "stale", tone="note")
+        if sentence:
+            show_notice(sentence, "stale", tone="note")
 
 
 def estimate_line(estimate: ScoreEstimate | None) -> str:
@@ -203,7 +203,7 @@ def measured_line(answer: Answer, view: View) -> str:
     trees = [trees_of(model.estimator) for model in fits]
     if trees[0] is None:
         return f"It took {seconds_text(seconds)} to train and judge all rows."
-    size = format_bytes(sum(one.memory_bytes_ for one in trees))
+    size = format_bytes(sum(each.memory_bytes_ for each in trees))
     what = f"{size} of models, {trees[0].n_trees_} trees each."
     ensembles = counted(len(fits), "ensemble")
     if answer.result.from_project:
