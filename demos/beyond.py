@@ -43,14 +43,14 @@ def _fit(settings: BeyondSettings, whole: bool = True) -> BeyondFit:
 
 
 def _scores(fit: BeyondFit) -> dict[str, BeyondScore]:
-    return {one.key: one for one in score_beyond(fit)}
+    return {score.key: score for score in score_beyond(fit)}
 
 
 def _moved(key: str, knob: str, values: Sequence[float], label: str) -> PanelSheet:
     """Bands of one model that follow a knob of the rows."""
     fits = [_fit(replace(FIRST, **{knob: value}), key == "law") for value in values]
-    estimates = [getattr(fit, key) for fit in fits]
-    mean, half = (np.stack([getattr(one, name) for one in estimates]) for name in ("mean", "half"))
+    both = [(getattr(fit, key).mean, getattr(fit, key).half) for fit in fits]
+    mean, half = map(np.stack, zip(*both, strict=True))
     colour = COLOURS[key]
     lines = [
         StripLine("true curve", fits[0].truth, "text", dash=True),
@@ -81,7 +81,7 @@ def last_leaf() -> ComputedStep:
         f"are off by {short(away[0], 2)}."
     )
     sheet = _moved("trees", "edge", _EDGES, "rows end at x =")
-    return ComputedStep(text, Largest(tuple(-one for one in away)), answer, sheet)
+    return ComputedStep(text, Largest(tuple(-distance for distance in away)), answer, sheet)
 
 
 def too_sure() -> ComputedStep:

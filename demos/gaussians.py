@@ -179,17 +179,17 @@ def overshooting() -> ComputedStep:
 def what_to_keep() -> ComputedStep:
     """Samples of the wild part of a cycle are not from the target."""
     race = run_gaussians(KEPT)
-    (kept,) = _scores(race)
+    (half,) = _scores(race)
     every = _other(KEPT, "cg", exploration_cg=0.0)
     notes = ("cSGLB goes further with this idea: it keeps only the last model of each cycle.",)
     text = "cg-SGLD again, with its scale from 10. The first half of each cycle does not count now."
     right = Largest(
-        (0.5, every.modes_visited - kept.modes_visited, 10.0 * (kept.grid_kl - every.grid_kl))
+        (0.5, every.modes_visited - half.modes_visited, 10.0 * (half.grid_kl - every.grid_kl))
     )
     answer = (
-        f"{percent(kept.share_in_modes)} of the samples that count lie in a mode, instead of "
+        f"{percent(half.share_in_modes)} of the samples that count lie in a mode, instead of "
         f"{percent(every.share_in_modes)}. The KL divergence goes from {digits(every.grid_kl)} to "
-        f"{digits(kept.grid_kl)} nats. But {kept.modes_visited:g} modes have 50 samples, instead "
+        f"{digits(half.grid_kl)} nats. But {half.modes_visited:g} modes have 50 samples, instead "
         f"of {every.modes_visited:g}."
     )
     return _shown(KEPT, race, text, right, answer, notes)
@@ -224,8 +224,8 @@ def many_chains() -> ComputedStep:
 def unequal_modes() -> ComputedStep:
     """Finding modes is not weighing them."""
     race = run_gaussians(UNEQUAL)
-    found = dict(zip(UNEQUAL.samplers, _scores(race), strict=True))
-    noisy, clr, cg = found["nsgld"], found["clr"], found["cg"]
+    scores = dict(zip(UNEQUAL.samplers, _scores(race), strict=True))
+    noisy, clr, cg = scores["nsgld"], scores["clr"], scores["cg"]
     reach = UNEQUAL.rate_cg * UNEQUAL.alpha_max
     share = float(race.runs[2].occupancy[0, 0])
     notes = (
@@ -236,7 +236,7 @@ def unequal_modes() -> ComputedStep:
         "This target has two wide modes. The left one has 80 % of the weight. All learning rates "
         "are as before."
     )
-    right = Largest(tuple(one.modes_visited * one.share_in_modes for one in (noisy, clr, cg)))
+    right = Largest(tuple(score.modes_visited * score.share_in_modes for score in (noisy, clr, cg)))
     answer = (
         f"clr-SGLD visits {clr.modes_visited:g}, with {percent(share)} of its samples in modes on "
         f"the left. N-SGLD blurs both: {percent(noisy.share_in_modes)} of its samples lie in a "

@@ -18,7 +18,8 @@ from demos.lesson import ComputedStep, Lesson, Step, main
 from demos.live import one_knob
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.charts import ray_sheet
-from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral, spiral_truth
+from gbuq_core.experiments.spiral.data import spiral_truth
+from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.quality import (

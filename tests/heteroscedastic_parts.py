@@ -24,7 +24,7 @@ def score_of(values, key="novelty"):
 def panel_of(ground, method="macau_linear", note="", **more):
     """A straight mean with a std of 0.3 from data and 0.4 from knowledge."""
     x = ground.x
-    given = {
+    fields = {
         "method": method, "label": method, "x": x, "support": ground.support, "parts": PARTS,
         "true_mean": ground.true_mean, "true_variance": ground.true_variance, "loc": x / 2,
         "total": np.full(len(x), 0.25), "data": np.full(len(x), 0.09),
@@ -33,4 +33,4 @@ def panel_of(ground, method="macau_linear", note="", **more):
         "upper": x / 2 + 1.0, "curves": (score_of(np.abs(x - 5.0) - 5.0),),
         "signed_inference": None,
     }  # fmt: skip
-    return MethodPanel(method, HeteroscedasticView(**(given | more)), note)
+    return MethodPanel(method, HeteroscedasticView(**(fields | more)), note)

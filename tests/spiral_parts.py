@@ -2,14 +2,8 @@
 
 import numpy as np
 
-from gbuq_core.experiments.spiral.fit import (
-    GRID,
-    SpiralFit,
-    SpiralMaps,
-    SpiralRun,
-    fresh_sample,
-    spiral_truth,
-)
+from gbuq_core.experiments.spiral.data import GRID, fresh_sample, spiral_truth
+from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.quality import Probe
 from gbuq_core.experiments.spiral.scores import spiral_regions
@@ -65,7 +59,7 @@ def made_up(method="sglb", far=0.01, between=0.01, outside=0.01, border=0.01, cl
 
 
 def run_of(*maps):
-    settings = SpiralSettings(noise=NOISE, methods=tuple(one.method for one in maps))
+    settings = SpiralSettings(noise=NOISE, methods=tuple(each.method for each in maps))
     return SpiralRun(settings, make_spiral(20, NOISE, 0), TRUTH, maps)
 
 

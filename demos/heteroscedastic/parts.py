@@ -95,8 +95,8 @@ class Backdrop(NamedTuple):
     def at(self, curves: Array) -> Array:
         """Curves (..., m) over the grid at the chart's places (..., n)."""
         flat = np.reshape(curves, (-1, len(self.grid)))
-        found = np.stack([np.interp(self.x, self.grid, curve) for curve in flat])
-        return found.reshape(*np.shape(curves)[:-1], len(self.x))
+        values = np.stack([np.interp(self.x, self.grid, curve) for curve in flat])
+        return values.reshape(*np.shape(curves)[:-1], len(self.x))
 
     def lines(self, z: float | Array = 0.0) -> list[StripLine]:
         """Rows, the true mean, and z stds of noise around it: one z, or one a frame; none at 0."""
@@ -243,8 +243,6 @@ def held_by_place(
     """Share of test rows in a method's intervals, for equal parts of x from left to right."""
     measure = run.measures[index]
     lower, upper = interval_of(measure.of_test, level, factor)
-    assert lower is not None
-    assert upper is not None
     held = (lower <= measure.test.y) & (measure.test.y <= upper)
     part = parts_of(measure.test.X[:, 0], n_parts)
     return np.array([held[part == i].mean() for i in range(n_parts)])
@@ -257,8 +255,8 @@ def parts_of(x: Array, n_parts: int) -> np.ndarray:
     [0, 0, 1, 2]
     """
     low, high = SUPPORT
-    found: np.ndarray = np.floor(n_parts * (x - low) / (high - low)).astype(np.int64)
-    return np.clip(found, 0, n_parts - 1)
+    parts = np.floor(n_parts * (x - low) / (high - low)).astype(np.int64)
+    return np.clip(parts, 0, n_parts - 1)
 
 
 def told_by_distance(measure: HeteroscedasticMeasure, key: str, edges: Array) -> Array:
@@ -269,12 +267,12 @@ def told_by_distance(measure: HeteroscedasticMeasure, key: str, edges: Array) ->
     )
     x = measure.foreign_X[:, 0]
     away = np.maximum(SUPPORT[0] - x, x - SUPPORT[1])
-    found = []
+    aurocs = []
     for low, high in itertools.pairwise(edges):
         these = foreign[(away > low) & (away <= high)]
         is_foreign = np.repeat([0.0, 1.0], [len(known), len(these)])
-        found.append(auroc(is_foreign, np.concatenate([known, these])))
-    return np.array(found)
+        aurocs.append(auroc(is_foreign, np.concatenate([known, these])))
+    return np.array(aurocs)
 
 
 def wide(level: float) -> float:

@@ -115,9 +115,9 @@ def noise_that_grows() -> ComputedStep:
         frames_per_second=1.0,
     )  # fmt: skip
     level = LEVELS[-1]
-    errors = enumerated([f"{one.label} {one.std_error:.2f}" for one in scores.values()])
+    errors = enumerated([f"{score.label} {score.std_error:.2f}" for score in scores.values()])
     held = enumerated(
-        [f"{one.label} {100 * one.coverage[-1].observed:.0f} %" for one in scores.values()]
+        [f"{each.label} {100 * each.coverage[-1].observed:.0f} %" for each in scores.values()]
     )
     notes = (
         "Play the levels of the interval. The RMSE of each std on new rows, where that of the "
@@ -342,7 +342,7 @@ def alike_or_tiny() -> ComputedStep:
     base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
     known, inferred = (
-        ", ".join(f"{one.auroc_of(key):.2f}" for one in (base, more, tiny))
+        ", ".join(f"{score.auroc_of(key):.2f}" for score in (base, more, tiny))
         for key in ("knowledge", "inference_novelty")
     )
     notes = (
@@ -435,8 +435,8 @@ def on_average() -> ComputedStep:
 def beside_the_table() -> ComputedStep:
     """Table 1 here and in the paper, method by method."""
     run = both(heteroscedastic_run(TABLE), heteroscedastic_run(replace(TABLE, methods=MORE)))
-    found = _scores(run)
-    scores = [found[method] for method in run.settings.methods]
+    by_method = _scores(run)
+    scores = [by_method[method] for method in run.settings.methods]
     behind = backdrop_of(run)
     strips = [each_interval(run, behind), crps_strip(scores), auroc_strip(scores)]
     words = describe_heteroscedastic(run, tuple(scores))

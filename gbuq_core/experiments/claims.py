@@ -38,8 +38,8 @@ class Claim(NamedTuple):
     @property
     def answer(self) -> str:
         """The claim in a few words with its answer and its number."""
-        said = f"{self.chip}: {ANSWERS[self.verdict]}"
-        return f"{said}, {self.value}" if self.value else said
+        answer = f"{self.chip}: {ANSWERS[self.verdict]}"
+        return f"{answer}, {self.value}" if self.value else answer
 
 
 class Threshold(NamedTuple):
@@ -70,14 +70,14 @@ class Threshold(NamedTuple):
         """The threshold as a sentence."""
         whole, part = self.write(self.whole), self.write(self.part)
         if self.whole < self.part:
-            said = f"Holds if the {self.what} is at most {whole}, partly up to {part}."
+            sentence = f"Holds if the {self.what} is at most {whole}, partly up to {part}."
         elif self.whole > self.part:
-            said = f"Holds if the {self.what} is at least {whole}, partly from {part}."
+            sentence = f"Holds if the {self.what} is at least {whole}, partly from {part}."
         else:
-            said = f"Holds if the {self.what} is at least {whole}."
+            sentence = f"Holds if the {self.what} is at least {whole}."
         if self.more is not None:
-            said += f" More than {self.write(self.more)} is more than was claimed."
-        return said
+            sentence += f" More than {self.write(self.more)} is more than was claimed."
+        return sentence
 
     def write(self, value: float, places: int = 3) -> str:
         """A number with its unit."""
@@ -119,7 +119,9 @@ def claim_table(claims: Sequence[Claim], head: str = "The paper") -> list[tuple[
     >>> claim_table([Claim("It is.", "It is.", "holds", "Holds if it is.")])[1]
     ('It is.', 'It is. Holds if it is.', 'holds')
     """
-    rows = [(one.paper, f"{one.here} {one.threshold}".strip(), one.verdict) for one in claims]
+    rows = [
+        (claim.paper, f"{claim.here} {claim.threshold}".strip(), claim.verdict) for claim in claims
+    ]
     return [(head, "Here", "Verdict"), *rows]
 
 

@@ -19,11 +19,11 @@ SCALES = ("shared", "own")
 # what estimators call them.
 DEPTH = partial(
     setting, 6, of="sglb.depth", high=8, step=1, arg="depth",
-    uses=lambda one: bool(one.kind.boosting),
+    uses=lambda plan: bool(plan.kind.boosting),
 )  # fmt: skip
 TEMPERATURE = partial(
     setting, "catboost", of="sglb.temperature", arg="temperature",
-    uses=lambda one: one.kind.langevin,
+    uses=lambda plan: plan.kind.langevin,
     named={
         "posterior": "posterior",
         **{str(n): float(n) for n in (10, 100, 1000, 10000)},
@@ -33,11 +33,11 @@ TEMPERATURE = partial(
 LEAF_NOISE = partial(
     setting, None, of="sglb.leaf_noise", arg="leaf_noise",
     named={"automatic": None, "on": True, "off": False},
-    uses=lambda one: one.kind.langevin and one.kind.engine == "numba",
+    uses=lambda plan: plan.kind.langevin and plan.kind.engine == "numba",
 )  # fmt: skip
 START = partial(
     setting, 0.5, of="virtual_sglb.truncation_start", high=0.9, step=0.05, group="picture",
-    brief="Start", arg="truncation_start", uses=lambda one: one.kind.cut,
+    brief="Start", arg="truncation_start", uses=lambda plan: plan.kind.cut,
 )  # fmt: skip
 LOG = partial(
     setting, True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
@@ -96,16 +96,16 @@ class EnsembleMethod(NamedTuple):
 def ensemble_methods(task: str, keys: Sequence[str]) -> Mapping[str, EnsembleMethod]:
     """The methods of these keys, in this order.
 
-    >>> found = ensemble_methods("regression", ("sglb", "catboost", "vrf"))
-    >>> [(each.label, each.boosting, each.engine) for each in found.values()]
+    >>> methods = ensemble_methods("regression", ("sglb", "catboost", "vrf"))
+    >>> [(each.label, each.boosting, each.engine) for each in methods.values()]
     [('SGLB', 'sglb', 'numba'), ('CatBoost', 'sglb', 'catboost'), ('vRF', '', 'numba')]
     """
-    found = {}
+    methods = {}
     for key in keys:
         record = METHODS[key]
         own = task == "regression" and "ensemble" in record.builders
-        found[key] = EnsembleMethod(record, record.builder("ensemble" if own else task))
-    return MappingProxyType(found)
+        methods[key] = EnsembleMethod(record, record.builder("ensemble" if own else task))
+    return MappingProxyType(methods)
 
 
 class OfEnsembles:

@@ -27,24 +27,16 @@ OURS_HELD = ("What is said, and what came out", "Statement")  # where no paper s
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def _methods_of(settings: Any) -> Sequence[str]:
-    return tuple(settings.methods)
-
-
 def _quiet(sheet: PanelSheet, run: Any, values: SimpleNamespace) -> PanelSheet:
     return replace(sheet, quiet=True)
 
 
-def _nothing(given: Any) -> str:
+def _nothing(run: Any) -> str:
     return ""
 
 
-def _none(*given: Any) -> tuple[Any, ...]:
+def _none(*arguments: Any) -> tuple[Any, ...]:
     return ()
-
-
-def _as_it_is(run: Any, *given: Any) -> Any:
-    return run
 
 
 class Keep(Protocol):
@@ -105,7 +97,7 @@ class SideBySide:
     # `depends(fit, settings)` returns what the view depends on besides its fit
     depends: Callable[[Any, Any], Hashable]
     # `chosen(settings)` returns the keys of the methods that the reader chose
-    chosen: Callable[[Any], Sequence[str]] = _methods_of
+    chosen: Callable[[Any], Sequence[str]] = lambda settings: settings.methods
     done: str = "Fitted"  # the word before the seconds that the fits took
     invitation: str = "Choose a method in All settings to see its maps beside the truth."
     warn: Callable[[Any], str] = _nothing  # of a view: what went wrong in it
@@ -153,7 +145,9 @@ class Drawn(Account):
     # scores, where `beside` are knobs.
     behind: Callable[[Any, Keep], Sequence[Work]] = _none
     slots: Sequence[str] = ()
-    join: Callable[[Any, Mapping[str, Any], SimpleNamespace, Keep], Any] = _as_it_is
+    join: Callable[[Any, Mapping[str, Any], SimpleNamespace, Keep], Any] = (
+        lambda run, results, values, keep: run
+    )
     behind_statements: bool = False
     beside: tuple[Knob, ...] = ()
     words: Callable[[Any], str]  # the pictures in words
@@ -236,18 +230,18 @@ def listed(sections: Section | Sequence[Section]) -> Sequence[Section]:
     return [sections] if isinstance(sections, Section) else sections
 
 
-def text_of(text: Text, given: Any) -> str:
-    """A text that may depend on what is given."""
-    return text if isinstance(text, str) else text(given)
+def text_of(text: Text, subject: Any) -> str:
+    """A text that may depend on a run or on settings."""
+    return text if isinstance(text, str) else text(subject)
 
 
-def account_html(one: Account, run: Any, sections: Sequence[Section]) -> bytes:
+def account_html(page: Account, run: Any, sections: Sequence[Section]) -> bytes:
     """The downloaded page of these sections."""
-    return standalone_html(sections, one.title, text_of(one.lead, run)).encode()
+    return standalone_html(sections, page.title, text_of(page.lead, run)).encode()
 
 
 def account_sections(
-    one: Account,
+    page: Account,
     run: Any,
     pictures: Sequence[Section],
     claims: Sequence[Claim],
@@ -255,31 +249,31 @@ def account_sections(
     scored: bool = True,
 ) -> list[Section]:
     """The downloaded page: pictures and closer looks, scores, statements and code."""
-    said = one.about(run) if claims else one.silence(run)
-    table = claim_table(claims, one.held[1]) if claims else ()
+    text = page.about(run) if claims else page.silence(run)
+    table = claim_table(claims, page.held[1]) if claims else ()
     return [
         *pictures,
-        *listed(one.scores(run) if scored else []),
-        *([Section(heading=one.held[0], text=said, table=table)]
-          if said or table else ()),
+        *listed(page.scores(run) if scored else []),
+        *([Section(heading=page.held[0], text=text, table=table)]
+          if text or table else ()),
         *trials,
-        Section(heading="Python", code=one.code(run)),
+        Section(heading="Python", code=page.code(run)),
     ]  # fmt: skip
 
 
 def single_sections(
-    one: Single, run: Any, claims: Sequence[Claim], knobs: Sequence[LiveKnob], keep: Keep
+    page: Single, run: Any, claims: Sequence[Claim], knobs: Sequence[LiveKnob], keep: Keep
 ) -> list[Section]:
     """The downloaded page of one fit."""
-    first, *others = one.pictures(run, knobs).values()
-    words, tables = f"{one.words(run)} {first.caption}".strip(), [*one.packed(run, keep).values()]
-    pictures = [replace(first, caption=words, tables=tables), *others]
-    looks = [*in_order(one.why(run)), *one.appendix(run)]
-    return account_sections(one, run, [*pictures, *looks], claims)
+    first, *others = page.pictures(run, knobs).values()
+    words = f"{page.words(run)} {first.caption}".strip()
+    first = replace(first, caption=words, tables=[*page.packed(run, keep).values()])
+    looks = [*in_order(page.why(run)), *page.appendix(run)]
+    return account_sections(page, run, [first, *others, *looks], claims)
 
 
 def compared_sections(
-    one: Compared,
+    page: Compared,
     run: Any,
     figure: Curves,
     claims: Sequence[Claim],
@@ -288,20 +282,20 @@ def compared_sections(
     results: Mapping[str, Any] = _NONE,
 ) -> list[Section]:
     """The downloaded page of methods over one x axis."""
-    looks = in_order(one.look(run.settings, run.fits, values, keep, True)) if run.fits else []
-    looks[:1] = [replace(look, heading=one.inside.label) for look in looks[:1] if one.inside]
-    pictures = [Section(curves=figure, caption=one.words(run)), *looks, *in_order(one.why(run))]
-    trials = trial_sections(one.trials, results, values)
-    return account_sections(one, run, pictures, claims, trials, bool(run.fits))
+    looks = in_order(page.look(run.settings, run.fits, values, keep, True)) if run.fits else []
+    looks[:1] = [replace(look, heading=page.inside.label) for look in looks[:1] if page.inside]
+    pictures = [Section(curves=figure, caption=page.words(run)), *looks, *in_order(page.why(run))]
+    trials = trial_sections(page.trials, results, values)
+    return account_sections(page, run, pictures, claims, trials, bool(run.fits))
 
 
 def in_order(rows: Rows) -> list[Section]:
     """The sections one after the other."""
-    return [each for row in rows for each in (row if isinstance(row, tuple) else (row,))]
+    return [section for row in rows for section in (row if isinstance(row, tuple) else (row,))]
 
 
 def experiment_sections(
-    one: Experiment,
+    page: Experiment,
     run: Any,
     views: Sequence[Any],
     knobs: Sequence[LiveKnob] = (),
@@ -309,17 +303,17 @@ def experiment_sections(
     results: Mapping[str, Any] = _NONE,
 ) -> list[Section]:
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
-    if one.begin is not _quiet:  # all is shown at once, since no other view is in the file
+    if page.begin is not _quiet:  # all is shown at once, since no other view is in the file
         knobs = [knob for knob in knobs if knob.key != EVERY]
-    sheet, claims = one.sheet(run, views, knobs), one.claims(run)
+    sheet, claims = page.sheet(run, views, knobs), page.claims(run)
     height = max(sheet.panel_height, _LEAST_HEIGHT)
-    sheet = replace(sheet, panel_height=height, quiet=one.begin is _quiet and bool(knobs))
+    sheet = replace(sheet, panel_height=height, quiet=page.begin is _quiet and bool(knobs))
     looks = []
     if values is not None and views:
-        for each in one.closer:
+        for each in page.closer:
             sheet = each.mark(sheet, values) if each.mark else sheet
             looks.append(replace(each.section(run, views, values), heading=each.fold.label))
-    first = Section(sheet=sheet, caption=f"{sheet.alt} {text_of(one.reading, run)}".strip())
+    first = Section(sheet=sheet, caption=f"{sheet.alt} {text_of(page.reading, run)}".strip())
     pictures = [first, *(look for look in looks if look.sheet is not None)]
-    trials = trial_sections(one.trials, results, values) if values is not None else ()
-    return account_sections(one, run, pictures, claims, trials, bool(views))
+    trials = trial_sections(page.trials, results, values) if values is not None else ()
+    return account_sections(page, run, pictures, claims, trials, bool(views))

@@ -27,14 +27,6 @@ _HERE = {"model": None, "seconds": math.nan, "memory_bytes": None}
 _END = b"\0"  # of the description, which has no such byte
 
 
-def _same(result: Any) -> Any:
-    return result
-
-
-def _nothing(plan: Any) -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opening:
     """The stored results of an experiment: how they are made, and which of them there are."""
@@ -46,11 +38,11 @@ class Opening:
     make: Callable[[Any], Any]  # the result of a plan
     plans: Callable[[], Sequence[Hashable]]  # of the settings with which the page opens
     # other fields that are not stored: what is made again as quickly as it is read
-    afresh: Callable[[Any], Mapping[str, Any]] = _nothing
+    afresh: Callable[[Any], Mapping[str, Any]] = lambda plan: {}
     bits: int = BITS  # fewer where no small difference of large numbers is shown
     # whether they are bits of the largest number of an array instead, which suits shares
     fixed: bool = False
-    restore: Callable[[Any], Any] = _same  # what is read, with what follows from it
+    restore: Callable[[Any], Any] = lambda result: result  # what is read, with what follows from it
 
     @property
     def path(self) -> Path:
@@ -123,7 +115,7 @@ class _Writer(Writer):
             narrow = np.ascontiguousarray(array, np.float32).view(np.int32).astype(np.int64)
             whole = (narrow + (1 << shift >> 1)) >> shift
         by_axis = [_signed_steps(whole, axis) for axis in range(whole.ndim)]
-        axis, signed = min(enumerate(by_axis), key=lambda one: np.log2(one[1] + 1.0).sum())
+        axis, signed = min(enumerate(by_axis), key=lambda pair: np.log2(pair[1] + 1.0).sum())
         self.parts.append(signed.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes())
         place = {"array": array.dtype.str, "from": begin, "shape": list(array.shape)}
         return {**place, "shift": shift, "unit": unit, "axis": axis}

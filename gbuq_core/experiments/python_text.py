@@ -18,20 +18,20 @@ def import_lines(names: Iterable[str]) -> list[str]:
     return [f"from {key} import {', '.join(sorted(modules[key]))}" for key in sorted(modules)]
 
 
-def arguments_text(given: Mapping[str, object]) -> str:
+def arguments_text(arguments: Mapping[str, object]) -> str:
     """Arguments by name, as a call has them.
 
     >>> arguments_text({"n": 3, "noise": 0.1})
     'n=3, noise=0.1'
     """
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
-def call_lines(name: str, given: Mapping[str, object]) -> list[str]:
+def call_lines(name: str, arguments: Mapping[str, object]) -> list[str]:
     """A call with each argument on a line of its own.
 
     >>> call_lines("Model", {"method": "sglb"})
     ['Model(', '    method="sglb",', ')']
     """
-    texts = (f"    {key}={value!r},".replace("'", '"') for key, value in given.items())
+    texts = (f"    {key}={value!r},".replace("'", '"') for key, value in arguments.items())
     return [f"{name}(", *texts, ")"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +10,16 @@ import numpy.typing as npt
 from gbuq_core.metrics import auroc
 
 
-def rank_correlation(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+def rank_correlation(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Spearman's correlation of two maps: 1 for cells ranked alike; NaN if one is constant."""
-    first, second = np.ravel(one), np.ravel(other)
     if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
         return math.nan
     return float(np.corrcoef(_ranks_of(first), _ranks_of(second))[0, 1])
 
 
-def _ranks_of(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _ranks_of(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Ranks from 1, equal values sharing theirs; scipy.stats would take long to import."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(np.ravel(values), return_inverse=True, return_counts=True)
     ranks: npt.NDArray[np.float64] = (np.cumsum(counts) - 0.5 * (counts - 1))[place]
     return ranks
 

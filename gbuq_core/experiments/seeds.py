@@ -8,12 +8,12 @@ for where its own take long.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import VERDICTS, Claim
-from gbuq_core.experiments.opening import Opening
+from gbuq_core.experiments.opening import Opening, changed
 from gbuq_core.jobs import stage
 from gbuq_core.settings import bare, differences, quicker
 
@@ -41,19 +41,11 @@ class Dot(NamedTuple):
 
 
 class SeedCount(NamedTuple):
-    """One statement over seeds.
+    """One statement over seeds."""
 
-    Attributes
-    ----------
-    key, paper : str
-        As in `Claim`.
-    dots : tuple of Dot
-        One for each seed with which the statement could be checked.
-    """
-
-    key: str
+    key: str  # as in `Claim`, as is `paper`
     paper: str
-    dots: tuple[Dot, ...]
+    dots: tuple[Dot, ...]  # one for each seed with which the statement could be checked
 
     @property
     def n_held(self) -> int:
@@ -68,12 +60,12 @@ class SeedCount(NamedTuple):
         >>> SeedCount("key", "KU finds far cells.", tuple(dots)).text
         'holds in 7 of 10 seeds, partly in 3'
         """
-        said = f"holds in {self.n_held} of {len(self.dots)} seeds"
+        text = f"holds in {self.n_held} of {len(self.dots)} seeds"
         for verdict in VERDICTS:
             n = sum(dot.verdict == verdict for dot in self.dots)
             if n and verdict in ("partly", "more than claimed"):
-                said += f", {verdict} in {n}"
-        return said
+                text += f", {verdict} in {n}"
+        return text
 
 
 def run_over_seeds(
@@ -111,7 +103,7 @@ def run_over_seeds(
     ('holds in 0 of 3 seeds', ['AUROC 0.51', 'AUROC 0.55', 'AUROC 0.58'])
     """
     for seed in seeds:
-        yield SeedOutcome(seed, tuple(claims(fit(_with_seed(settings, seed)))))
+        yield SeedOutcome(seed, tuple(claims(fit(changed(settings, seed=seed)))))
 
 
 def count_verdicts(outcomes: Iterable[SeedOutcome]) -> tuple[SeedCount, ...]:
@@ -174,7 +166,9 @@ class SeedStudy:
             name=self.name,
             file="seeds",
             kind=SeedOutcome,
-            make=lambda one: next(run_over_seeds(self.fit, self.claims, one, [one.seed])),
+            make=lambda settings: next(
+                run_over_seeds(self.fit, self.claims, settings, [settings.seed])
+            ),
             plans=lambda: _each_seed(self.plan(self.first)),
         )
 
@@ -182,14 +176,14 @@ class SeedStudy:
         """The outcomes of a plan, if they are stored."""
         if self.first is None:
             return None
-        found = [self.opening.find(one) for one in _each_seed(plan)]
-        return None if None in found else tuple(found)
+        outcomes = [self.opening.find(settings) for settings in _each_seed(plan)]
+        return None if None in outcomes else tuple(outcomes)
 
     def plan(
         self, settings: Any, n_seeds: int = N_SEEDS, most_seconds: float = MOST_SECONDS
     ) -> SeedPlan:
         """What would be run: the settings, or quicker ones where they take too long."""
-        wanted = _with_seed(self.bare(settings), 0)
+        wanted = changed(self.bare(settings), seed=0)
         chosen, share = wanted, 1.0
         while n_seeds * self.estimate(chosen) > most_seconds and share > _LEAST_SHARE:
             share /= 2.0
@@ -199,26 +193,18 @@ class SeedStudy:
         return SeedPlan(self.name, chosen, tuple(range(n_seeds)), differs, seconds)
 
     def run(
-        self, plan: SeedPlan, told: Callable[[tuple[SeedOutcome, ...]], None] | None = None
+        self, plan: SeedPlan, report: Callable[[tuple[SeedOutcome, ...]], None] | None = None
     ) -> tuple[SeedOutcome, ...]:
-        """The outcomes of a plan; ``told`` hears of those that there are after each seed."""
-        found: tuple[SeedOutcome, ...] = ()
+        """The outcomes of a plan; ``report`` gets those that there are after each seed."""
+        outcomes: tuple[SeedOutcome, ...] = ()
         with stage(len(plan.seeds)):
             for seed in plan.seeds:
                 with stage(1.0, span=1.0):
-                    one = run_over_seeds(self.fit, self.claims, plan.settings, [seed])
-                    found = (*found, *one)
-                if told is not None:
-                    told(found)
-        return found
+                    outcomes += (*run_over_seeds(self.fit, self.claims, plan.settings, [seed]),)
+                if report is not None:
+                    report(outcomes)
+        return outcomes
 
 
 def _each_seed(plan: SeedPlan) -> list[Any]:
-    return [_with_seed(plan.settings, seed) for seed in plan.seeds]
-
-
-def _with_seed(settings: Any, seed: int) -> Any:
-    """The same settings with another seed."""
-    if hasattr(settings, "_replace"):
-        return settings._replace(seed=seed)
-    return replace(settings, seed=seed)
+    return [changed(plan.settings, seed=seed) for seed in plan.seeds]

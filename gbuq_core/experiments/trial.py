@@ -13,10 +13,6 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.knobs import Knob
 
 
-def _no_claims(result: Any) -> Sequence[Claim]:
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """A fold of a page, whose button runs it; `sections` of what came out are downloaded, too."""
@@ -34,7 +30,7 @@ class Trial:
     estimate: Callable[[Any], float]
     run: Callable[[Any], Any]
     sections: Callable[[Any, SimpleNamespace], Sequence[Section]]
-    claims: Callable[[Any], Sequence[Claim]] = _no_claims
+    claims: Callable[[Any], Sequence[Claim]] = lambda result: ()
     study: SeedStudy | None = None
     # Names of CSV files: the file, and how it is written
     tables: Mapping[str, tuple[str, Callable[[Any], str]]] = field(default_factory=dict)
@@ -46,9 +42,9 @@ def trial_sections(
     trials: Sequence[Trial], results: Mapping[str, Any], values: SimpleNamespace
 ) -> list[Section]:
     """What came out of each, by its name, as a downloaded page shows it."""
-    found = []
+    sections = []
     for trial in trials:
         if (result := results.get(trial.name)) is not None:
             first, *others = trial.sections(result, values)
-            found += [replace(first, heading=trial.fold.label), *others]
-    return found
+            sections += [replace(first, heading=trial.fold.label), *others]
+    return sections

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
+from gbuq_core.experiments.spiral.data import SIDE
+from gbuq_core.experiments.spiral.fit import count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
 from gbuq_core.experiments.spiral.quality import probe, ray
 from gbuq_core.experiments.spiral.scores import describe_spiral

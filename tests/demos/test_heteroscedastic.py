@@ -75,12 +75,12 @@ def test_steps_share_their_fits_and_measurements():
 
 
 def test_the_forest_alone_does_not_see_the_noise():
-    found = {s.method: s for s in score_all(heteroscedastic_run(NOISE))}
-    noise = found["forest"].mean_noise
-    assert found["forest"].std_error > 0.5 * noise
-    assert max(found["macau_linear"].std_error, found["catboost"].std_error) < 0.15 * noise
-    told = f"Random forest {found['forest'].std_error:.2f}"
-    assert told in shown("Noise that grows").more[-1]
+    scores = {s.method: s for s in score_all(heteroscedastic_run(NOISE))}
+    noise = scores["forest"].mean_noise
+    assert scores["forest"].std_error > 0.5 * noise
+    assert max(scores["macau_linear"].std_error, scores["catboost"].std_error) < 0.15 * noise
+    words = f"Random forest {scores['forest'].std_error:.2f}"
+    assert words in shown("Noise that grows").more[-1]
 
 
 def test_the_intervals_that_are_played_are_those_of_the_levels():
@@ -166,8 +166,9 @@ def test_one_width_holds_its_level_on_average_only():
     count = np.bincount(parts_of(test.X[:, 0], 3))
     overall = held_by_place(run, at, 0.8, 1, factor)[0]
     assert (thirds * count).sum() / count.sum() == pytest.approx(overall, abs=ZERO)
-    told = " and ".join((", ".join(f"{100 * t:.0f}" for t in thirds[:2]), f"{100 * thirds[2]:.0f}"))
-    assert f"Conformal forest holds {told} %" in shown("Right on average").answer
+    left, middle, right = (f"{100 * third:.0f}" for third in thirds)
+    answer = shown("Right on average").answer
+    assert f"Conformal forest holds {left}, {middle} and {right} %" in answer
     strip = strip_of("Right on average", "Fresh rows held, by tenths of x")
     off, on = line_of(strip, "Random forest")
     assert on.mean() > off.mean() + 20  # percent: the spread alone misses the noise
@@ -182,9 +183,9 @@ def test_the_table_is_played_method_by_method():
         every, this = line_of(strip, "all"), line_of(strip, "this method")
         # Each number is lit in the frame of its method and in no other.
         np.testing.assert_array_equal((~np.isnan(this)).sum(axis=0), ~np.isnan(every))
-    found = {s.method: s for s in score_all(run)}
+    scores = {s.method: s for s in score_all(run)}
     this = line_of(strip_of(title, "CRPS"), "this method")
     for frame, method in enumerate(BESIDE.methods):
-        assert np.nansum(this[frame]) == found[method].crps
+        assert np.nansum(this[frame]) == scores[method].crps
     lost = strip_of(title, "95 % interval")
     assert np.isnan(line_of(lost, "mean")[-1]).all()  # an isolation forest predicts nothing

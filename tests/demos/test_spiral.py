@@ -9,7 +9,8 @@ from lesson_parts import computed, fits_made_once
 
 from demos.spiral import LESSON, largest_rise
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.spiral.fit import run_spiral, spiral_truth
+from gbuq_core.experiments.spiral.data import spiral_truth
+from gbuq_core.experiments.spiral.fit import run_spiral
 from gbuq_core.experiments.spiral.quality import (
     burn_in_effect,
     quality_against_compute,
@@ -45,15 +46,15 @@ def test_a_loss_that_only_falls_has_no_rise():
 
 
 def test_most_mistakes_are_noise_and_borders_are_where_knowledge_lies():
-    (one,) = scores_of("Three arms")
-    assert one.error_optimal > 0.5 * one.error
-    assert f"It gets {100 * one.error:.1f} % wrong" in shown("Three arms").answer
-    assert one.border_ratio > 2
-    assert one.auroc_border_total < one.auroc_border < 0.4
-    assert one.auroc_far < 0.55
+    (arms,) = scores_of("Three arms")
+    assert arms.error_optimal > 0.5 * arms.error
+    assert f"It gets {100 * arms.error:.1f} % wrong" in shown("Three arms").answer
+    assert arms.border_ratio > 2
+    assert arms.auroc_border_total < arms.auroc_border < 0.4
+    assert arms.auroc_far < 0.55
     (hot,) = scores_of("Where models differ", temperature="posterior")
     assert hot.auroc_far < 0.55  # chance, whatever the noise
-    assert hot.error > one.error
+    assert hot.error > arms.error
     assert f"reach {hot.auroc_far:.2f}" in shown("Where models differ").more[-1]
 
 

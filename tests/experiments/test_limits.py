@@ -29,7 +29,12 @@ PLANS = {
 }  # fmt: skip
 # Settings, what checks those of the view, and the groups of their knobs.
 VIEWS = {
-    "soft trees": (SOFT, lambda one: soft_fit.view_soft_trees(None, one), "view", "picture"),
+    "soft trees": (
+        SOFT,
+        lambda view: soft_fit.view_soft_trees(None, view),
+        "view",
+        "picture",
+    ),
     "heteroscedastic": (HETERO, hetero.check_settings),
     "neighbours": (NEIGHBOURS, neighbours.check_view, "view", "picture"),
     "novelty": (NOVELTY, novelty.check_settings),
@@ -37,10 +42,10 @@ VIEWS = {
 }
 
 
-def sentence_of(call, *given):
+def sentence_of(call, *arguments):
     """What a call returns or raises."""
     try:
-        return call(*given)
+        return call(*arguments)
     except GbuqError as error:
         return str(error)
 
@@ -51,9 +56,9 @@ def beyond(knob, value):
         return [("magic",)]
     if knob.kind not in ("integer", "number", "ladder") or knob.low is None:
         return ["magic"]
-    found = [math.nan, "magic", knob.low if knob.low_open else knob.low - 1]
-    found += [] if knob.high in (None, math.inf) else [knob.high + 1]
-    return found + ([knob.low + 0.5, True] if knob.kind == "integer" else [])
+    values = [math.nan, "magic", knob.low if knob.low_open else knob.low - 1]
+    values += [] if knob.high in (None, math.inf) else [knob.high + 1]
+    return values + ([knob.low + 0.5, True] if knob.kind == "integer" else [])
 
 
 def impossible(settings, *groups):

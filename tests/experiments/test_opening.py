@@ -20,36 +20,36 @@ _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
 WRITTEN = 0.06  # of a number in a sentence, which has two digits or more
 
 
-def compare(stored, made, tolerance, where):
+def compare(stored, fresh, tolerance, where):
     """Fail where two records hold something else."""
-    fields = getattr(made, "_fields", ())
-    if dataclasses.is_dataclass(made):
-        fields = [field.name for field in dataclasses.fields(made)]
-    assert type(stored) is type(made), where
-    if isinstance(made, dict):
-        assert list(stored) == list(made), where
-        stored, made = list(stored.values()), list(made.values())
+    fields = getattr(fresh, "_fields", ())
+    if dataclasses.is_dataclass(fresh):
+        fields = [field.name for field in dataclasses.fields(fresh)]
+    assert type(stored) is type(fresh), where
+    if isinstance(fresh, dict):
+        assert list(stored) == list(fresh), where
+        stored, fresh = list(stored.values()), list(fresh.values())
     for name in fields:
-        compare(getattr(stored, name), getattr(made, name), tolerance, f"{where}.{name}")
-    if isinstance(made, list | tuple) and not fields:
-        assert len(stored) == len(made), where
-        for place, (one, other) in enumerate(zip(stored, made, strict=True)):
-            compare(one, other, tolerance, f"{where}[{place}]")
-    elif isinstance(made, float) or (isinstance(made, np.ndarray) and made.dtype.kind == "f"):
-        finite = np.abs(made)[np.isfinite(made)]
+        compare(getattr(stored, name), getattr(fresh, name), tolerance, f"{where}.{name}")
+    if isinstance(fresh, list | tuple) and not fields:
+        assert len(stored) == len(fresh), where
+        for place, pair in enumerate(zip(stored, fresh, strict=True)):
+            compare(*pair, tolerance, f"{where}[{place}]")
+    elif isinstance(fresh, float) or (isinstance(fresh, np.ndarray) and fresh.dtype.kind == "f"):
+        finite = np.abs(fresh)[np.isfinite(fresh)]
         atol = tolerance * (finite.max() if finite.size else 0.0)
-        np.testing.assert_allclose(stored, made, rtol=0, atol=atol, err_msg=where)
-    elif isinstance(made, np.ndarray):
-        np.testing.assert_array_equal(stored, made, err_msg=where)
-    elif isinstance(made, bytes):  # numbers as a browser reads them
-        assert len(stored) == len(made), where
-    elif isinstance(made, str):
-        words, again = _NUMBER.split(stored), _NUMBER.split(made)
+        np.testing.assert_allclose(stored, fresh, rtol=0, atol=atol, err_msg=where)
+    elif isinstance(fresh, np.ndarray):
+        np.testing.assert_array_equal(stored, fresh, err_msg=where)
+    elif isinstance(fresh, bytes):  # numbers as a browser reads them
+        assert len(stored) == len(fresh), where
+    elif isinstance(fresh, str):
+        words, again = _NUMBER.split(stored), _NUMBER.split(fresh)
         assert words[::2] == again[::2], where
         numbers = ([float(text.replace(",", "")) for text in each[1::2]] for each in (words, again))
         np.testing.assert_allclose(*numbers, rtol=WRITTEN, err_msg=where)
-    elif not fields and not callable(made):
-        assert stored == made, where
+    elif not fields and not callable(fresh):
+        assert stored == fresh, where
 
 
 def test_they_are_small():
@@ -74,22 +74,24 @@ def test_it_is_what_is_computed(name):
     opening = OPENINGS[name]
     stored = [(plan, opening.find(plan)) for plan in opening.plans()]
     assert stored
-    assert all(found is not None for _, found in stored), f"run benchmarks.openings --only {name}"
-    for plan, found in stored if len(stored) < 6 else stored[-1:]:
+    assert all(result is not None for _, result in stored), f"run benchmarks.openings --only {name}"
+    for plan, result in stored if len(stored) < 6 else stored[-1:]:
         if name == "beyond/plane":
-            plan, found = plan._replace(seeds=1), found._replace(found=found.found[:1])
-        made = changed(made_again(opening, plan), **opening.not_stored(plan))
-        compare(found, opening.restore(made), 2.0**-opening.bits + REFITTED, name)
+            plan, result = plan._replace(seeds=1), result._replace(found=result.found[:1])
+        fresh = changed(made_again(opening, plan), **opening.not_stored(plan))
+        compare(result, opening.restore(fresh), 2.0**-opening.bits + REFITTED, name)
 
 
 def test_what_is_read_is_what_was_written_up_to_its_rounding(tmp_path, monkeypatch):
     opening = OPENINGS["wave/opening"]
     (plan,) = opening.plans()
-    made = opening.make(plan)
-    again = replace(opening, make=lambda _: made)
+    fresh = opening.make(plan)
+    again = replace(opening, make=lambda _: fresh)
     monkeypatch.setattr(type(opening), "path", tmp_path / "opening.xz")
     again.path.write_bytes(again.content())
-    compare(again.find(plan), changed(made, **opening.not_stored(plan)), 2.0**-opening.bits, "wave")
+    compare(
+        again.find(plan), changed(fresh, **opening.not_stored(plan)), 2.0**-opening.bits, "wave"
+    )
     assert again.find(plan) is again.find(plan)
     assert again.find(replace(plan, rows=125)) is None
     with pytest.raises(ValueError, match="read-only"):

@@ -1,11 +1,7 @@
 """Statements over seeds: counted, told as they come, with quicker settings where they take long."""
 
 from gbuq_core.experiments.claims import Threshold, judged
-from gbuq_core.experiments.seeds import (
-    SeedStudy,
-    count_verdicts,
-    run_over_seeds,
-)
+from gbuq_core.experiments.seeds import SeedStudy, count_verdicts, run_over_seeds
 from tests.seed_parts import Small
 
 LEVEL = Threshold("level", 7.0, 4.0, more=8.0)
@@ -31,11 +27,11 @@ STUDY = SeedStudy(
 def test_statements_are_found_again_by_their_key_and_counted():
     outcomes = list(run_over_seeds(fit, claims, Small(), range(10)))
     assert [outcome.seed for outcome in outcomes] == list(range(10))
-    large, one = count_verdicts(outcomes)
+    large, single = count_verdicts(outcomes)
     assert large.text == "holds in 2 of 10 seeds, partly in 3, more than claimed in 1"
     assert [dot.verdict for dot in large.dots][3:5] == ["does not hold", "partly"]
     assert large.dots[9].value == "level 9"
-    assert one.text == "holds in 0 of 7 seeds, more than claimed in 7"
+    assert single.text == "holds in 0 of 7 seeds, more than claimed in 7"
 
 
 def test_seeds_come_one_by_one():
@@ -48,10 +44,10 @@ def test_seeds_come_one_by_one():
     outcomes = run_over_seeds(note, claims, Small(), range(10))
     next(outcomes)
     assert seen == [0]
-    told = []
-    found = STUDY.run(STUDY.plan(Small(trees=50)), told.append)
-    assert [len(some) for some in told] == list(range(1, 11))
-    assert told[-1] == found
+    reports = []
+    outcomes = STUDY.run(STUDY.plan(Small(trees=50)), reports.append)
+    assert [len(report) for report in reports] == list(range(1, 11))
+    assert reports[-1] == outcomes
 
 
 def test_settings_that_take_long_are_made_quicker_and_named():
@@ -61,8 +57,8 @@ def test_settings_that_take_long_are_made_quicker_and_named():
     assert plan.settings == Small(seed=0, trees=200, shown=0)
     # Neither the seed nor what no statement depends on makes another plan.
     assert plan == STUDY.plan(Small(seed=1, trees=800, shown=9))
-    asked = STUDY.plan(Small(trees=100))
-    assert asked.quicker == ()
-    assert asked.settings.trees == 100
+    same = STUDY.plan(Small(trees=100))
+    assert same.quicker == ()
+    assert same.settings.trees == 100
     # The smallest there are, even if they take longer.
     assert STUDY.plan(Small(trees=800), most_seconds=1.0).settings.trees == 50

@@ -17,11 +17,7 @@ from gbuq_core.experiments.beyond.fit import (
     fit_beyond,
     score_beyond,
 )
-from gbuq_core.experiments.beyond.picture import (
-    beyond_figure,
-    describe_beyond,
-    voices_figure,
-)
+from gbuq_core.experiments.beyond.picture import beyond_figure, describe_beyond, voices_figure
 from gbuq_core.experiments.beyond.plane import plane_section
 from gbuq_core.experiments.claims import Claim, Threshold, judged
 from gbuq_core.experiments.experiment import OURS_HELD, Single
@@ -38,8 +34,8 @@ _NARROW = Threshold("share held outside", 0.5, 0.7, unit=" %", times=100.0, deci
 
 def _pair(fit: BeyondFit) -> tuple[BeyondScore, BeyondScore] | None:
     """The scores of trees and law, once the law is fitted."""
-    found = {one.key: one for one in score_beyond(fit)}
-    return (found["trees"], found["law"]) if "law" in found else None
+    scores = {score.key: score for score in score_beyond(fit)}
+    return (scores["trees"], scores["law"]) if "law" in scores else None
 
 
 def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
@@ -105,7 +101,7 @@ def answer_beyond(fit: BeyondFit) -> str:
     pair = _pair(fit)
     if pair is None:
         return ""
-    trees, law = (one.coverage.outside for one in pair)
+    trees, law = (score.coverage.outside for score in pair)
     return (
         f"Where no rows are, bands of {percent(LEVEL, 0)} hold {percent(law, 0)} with the law and "
         f"{percent(trees, 0)} with trees alone."
@@ -116,7 +112,7 @@ def count_seeds(fit: BeyondFit) -> str:
     """What stored seeds say of the statements, for the numbers behind the answer."""
     outcomes = STUDY.stored(STUDY.plan(fit.settings))
     counts = count_verdicts(outcomes) if outcomes else ()
-    return "\n".join(f"{one.paper} It {one.text}." for one in counts)
+    return "\n".join(f"{count.paper} It {count.text}." for count in counts)
 
 
 def scores_section(fit: BeyondFit) -> Section:
@@ -125,14 +121,12 @@ def scores_section(fit: BeyondFit) -> Section:
             "CRPS among the rows", "outside", "Width among the rows", "outside")  # fmt: skip
     lines = [
         (
-            one.label,
-            *(percent(share, 0) for share in one.coverage),
-            digits(one.crps.inside),
-            digits(one.crps.outside),
-            digits(one.width.inside),
-            digits(one.width.outside),
+            score.label,
+            *(percent(share, 0) for share in score.coverage),
+            *map(digits, (score.crps.inside, score.crps.outside)),
+            *map(digits, (score.width.inside, score.width.outside)),
         )
-        for one in score_beyond(fit)
+        for score in score_beyond(fit)
     ]
     return Section(
         heading="Scorecard",
@@ -187,9 +181,8 @@ def curves_csv(fit: BeyondFit) -> str:
     """One line a place: truth, and each model's mean and variances."""
     names, columns = ["x", "true_mean", "has_rows"], [fit.x, fit.truth, fit.inside.astype(int)]
     for score in score_beyond(fit):
-        one = getattr(fit, score.key)
         names += [f"{score.key}_{part}" for part in ("mean", "data", "knowledge")]
-        columns += [*one]
+        columns += [*getattr(fit, score.key)]
     return csv_text(names, zip(*columns, strict=True))
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from gbuq_core.experiments.opening import Opening
+from gbuq_core.presentation import Tally
 from gbuq_core.settings import setting
 
 Array = npt.NDArray[np.float64]
@@ -32,7 +33,8 @@ TREES: Mapping[str, Any] = MappingProxyType(
         "learning_rate": 0.2, "temperature": 2.5, "l2": 1.0,
     }
 )  # fmt: skip
-_fits = [0]
+_FITS = Tally()
+count_fits = _FITS.count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +84,7 @@ class Estimate(NamedTuple):
     @property
     def half(self) -> Array:
         """Half the width of the outer band."""
-        width: Array = N_STD * np.sqrt(self.data + self.knowledge)
-        return width
+        return N_STD * np.sqrt(self.data + self.knowledge)
 
 
 class Spoken(NamedTuple):
@@ -122,19 +123,13 @@ class BeyondFit:
         return np.any([(low <= _X) & (high >= _X) for low, high in self.settings.stretches], axis=0)
 
 
-def count_fits() -> int:
-    """How many fits there were in this process."""
-    return _fits[0]
-
-
 def true_mean(x: Array) -> Array:
     """The curve: a sine around a line.
 
     >>> true_mean(np.array([0.0]))
     array([0.])
     """
-    mean: Array = np.sin(1.5 * x) + 0.3 * x
-    return mean
+    return np.sin(1.5 * x) + 0.3 * x
 
 
 def make_rows(plan: BeyondSettings) -> BeyondRows:
@@ -150,7 +145,7 @@ def fit_beyond(plan: BeyondSettings, whole: bool = True) -> BeyondFit:
     from gbuq_core.boosting import BoostedEnsembleRegressor
     from gbuq_core.stacking import StackedRegressor
 
-    _fits[0] += 1
+    _FITS.add()
     began = time.perf_counter()
     rows = make_rows(plan)
     X, grid = rows.x[:, None], _X[:, None]
@@ -158,8 +153,8 @@ def fit_beyond(plan: BeyondSettings, whole: bool = True) -> BeyondFit:
     law = spoken = None
     if whole:
         stacked = StackedRegressor(model, random_state=plan.seed).fit(X, rows.y)
-        model, said = stacked.estimator_, stacked.predict_uncertainty(grid)
-        law = Estimate(stacked.predict_distribution(grid).loc, said.data, said.knowledge)
+        model, parts = stacked.estimator_, stacked.predict_uncertainty(grid)
+        law = Estimate(stacked.predict_distribution(grid).loc, parts.data, parts.knowledge)
         heard = stacked.predict_voices(grid)
         spoken = Spoken(heard.weight, heard.mean, heard.variance)
     else:
@@ -182,9 +177,9 @@ def _fit_process(rows: BeyondRows) -> Estimate:
 
     middle, width = rows.x.mean(), rows.x.std()
     centre, spread = rows.y.mean(), rows.y.std()
-    found = fit_process((rows.x[:, None] - middle) / width, ((rows.y - centre) / spread)[:, None])
-    mean, latent = found.predict((_X[:, None] - middle) / width)
-    noise = np.full(len(_X), spread**2 * found.noise)
+    process = fit_process((rows.x[:, None] - middle) / width, ((rows.y - centre) / spread)[:, None])
+    mean, latent = process.predict((_X[:, None] - middle) / width)
+    noise = np.full(len(_X), spread**2 * process.noise)
     return Estimate(centre + spread * mean[:, 0], noise, spread**2 * latent)
 
 
@@ -237,15 +232,14 @@ def _expected_crps(estimate: Estimate, off: Array, noise: float) -> Array:
     wide = np.sqrt(variance + noise**2)
     z = off / wide
     away = wide * (np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z * z) + z * (2.0 * ndtr(z) - 1.0))
-    score: Array = away - np.sqrt(variance / np.pi)
-    return score
+    return away - np.sqrt(variance / np.pi)
 
 
 def _by_region(fit: BeyondFit, values: Array) -> Regional:
     inside, x = fit.inside, fit.x
     left, right = x < 0.0, x > fit.settings.edge
     at = (inside, left, ~(inside | left | right), right, ~inside)
-    return Regional(*(float(values[one].mean()) if one.any() else math.nan for one in at))
+    return Regional(*(float(values[cells].mean()) if cells.any() else math.nan for cells in at))
 
 
 OPENING = Opening(

@@ -48,11 +48,11 @@ def beyond_figure(fit: BeyondFit) -> Curves:
     panels = [_panel(fit, key, getattr(fit, key), note if key == keys[1] else "") for key in keys]
     read = [("truth", fit.truth)]
     for key in keys:
-        one = getattr(fit, key)
+        estimate = getattr(fit, key)
         read += [
-            (LABELS[key], one.mean),
-            ("data std", np.sqrt(one.data)),
-            ("knowledge std", np.sqrt(one.knowledge)),
+            (LABELS[key], estimate.mean),
+            ("data std", np.sqrt(estimate.data)),
+            ("knowledge std", np.sqrt(estimate.knowledge)),
         ]
     return draw_curves(
         "beyond",
@@ -60,15 +60,15 @@ def beyond_figure(fit: BeyondFit) -> Curves:
         _HEIGHT,
         axis((FROM, TO), "x"),
         panels,
-        _legend(fit, getattr(fit, keys[0])),
+        _legend(fit),
         reading(fit.x, "x", read),
         facets=2,
     )
 
 
-def _panel(fit: BeyondFit, key: str, one: Estimate, note: str = "") -> Part:
+def _panel(fit: BeyondFit, key: str, estimate: Estimate, note: str = "") -> Part:
     colour = COLOURS[key]
-    layers = [*_behind(fit), *_bands(fit.x, one, colour), *_lines(fit, one.mean, colour)]
+    layers = [*_behind(fit), *_bands(fit.x, estimate, colour), *_lines(fit, estimate.mean, colour)]
     return panel(Y_RANGE, "y", layers, title=LABELS[key], note=note, colour=colour)
 
 
@@ -78,12 +78,12 @@ def _behind(fit: BeyondFit) -> list[Part]:
     return [*hatches(fit.x, ~fit.inside), dots]
 
 
-def _bands(x: Array, one: Estimate, colour: str) -> list[Part]:
+def _bands(x: Array, estimate: Estimate, colour: str) -> list[Part]:
     """Rim, band, rim, from below; kept within the picture."""
-    inner, outer = N_STD * np.sqrt(one.data), one.half
+    mean, inner, outer = estimate.mean, N_STD * np.sqrt(estimate.data), estimate.half
     edges = ((-outer, -inner, _KNOWLEDGE), (-inner, inner, _DATA), (inner, outer, _KNOWLEDGE))
     return [
-        band(x, np.clip(one.mean + low, *Y_RANGE), np.clip(one.mean + high, *Y_RANGE), colour, fill)
+        band(x, np.clip(mean + low, *Y_RANGE), np.clip(mean + high, *Y_RANGE), colour, fill)
         for low, high, fill in edges
     ]
 
@@ -92,7 +92,7 @@ def _lines(fit: BeyondFit, mean: Array, colour: str) -> list[Part]:
     return [line(fit.x, fit.truth, **_TRUTH), line(fit.x, mean, colour, 2.2)]
 
 
-def _legend(fit: BeyondFit, one: Estimate) -> list[Part]:
+def _legend(fit: BeyondFit) -> list[Part]:
     """Names at their places in the first panel."""
     colour = COLOURS["trees"]
     entries: list[Part] = [
@@ -100,7 +100,7 @@ def _legend(fit: BeyondFit, one: Estimate) -> list[Part]:
         {"name": "truth", "kind": "line", **_TRUTH},
         {"name": "no rows", "kind": "hatch", "colour": "text"},
     ]
-    lines = {"truth": [fit.truth], "prediction": [one.mean]}
+    lines = {"truth": [fit.truth], "prediction": [fit.trees.mean]}
     gaps = stretches(fit.x, ~fit.inside)
     places = label_places(fit.x, ((FROM, TO), Y_RANGE), lines, {}, {}, gaps)
     return labelled(entries, places)
@@ -149,9 +149,7 @@ def voices_figure(fit: BeyondFit) -> Curves:
 def describe_voices(fit: BeyondFit) -> str:
     """The weights in words."""
     assert fit.spoken is not None
-    inside, right = fit.inside, fit.x > fit.settings.edge
-
-    weight = fit.spoken.weight
+    inside, right, weight = fit.inside, fit.x > fit.settings.edge, fit.spoken.weight
 
     def shares(at: npt.NDArray[np.bool_]) -> str:
         means = weight[at].mean(axis=0)
@@ -174,10 +172,11 @@ def describe_beyond(fit: BeyondFit) -> str:
     if plan.gap:
         begin, end = plan.stretches[0][1], plan.stretches[1][0]
         parts.append(f"There are none from {begin:g} to {end:g}.")
-    for one in score_beyond(fit):
+    for score in score_beyond(fit):
+        held, width = score.coverage, score.width
         parts.append(
-            f"{one.label}: bands of {percent(LEVEL, 0)} hold {percent(one.coverage.inside, 0)} of "
-            f"new values among the rows and {percent(one.coverage.outside, 0)} where no rows are; "
-            f"their mean width is {short(one.width.inside)} and {short(one.width.outside)}."
+            f"{score.label}: bands of {percent(LEVEL, 0)} hold {percent(held.inside, 0)} of new "
+            f"values among the rows and {percent(held.outside, 0)} where no rows are; their mean "
+            f"width is {short(width.inside)} and {short(width.outside)}."
         )
     return " ".join(parts)

@@ -46,7 +46,7 @@ def look_plane(plan: PlanePlan) -> PlaneLook:
     cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     density = np.logaddexp.reduce(spiral_log_density(cells, plan.noise), axis=1)
     far = (density <= np.quantile(density, _FAR_SHARE)).reshape(_SIDE, _SIDE)
-    maps, found = [], []
+    maps, aurocs = [], []
     for seed in range(plan.seeds):
         rows = make_spiral(plan.rows, plan.noise, seed)
         trees = BoostedEnsembleClassifier(**TREES, random_state=seed)
@@ -56,8 +56,8 @@ def look_plane(plan: PlanePlan) -> PlaneLook:
             for model in (law.estimator_, law)
         ]
         maps.append(both)
-        found.append([auroc_of(far, ~far, knowledge) for knowledge in both])
-    return PlaneLook(maps[0][0], maps[0][1], np.array(found))
+        aurocs.append([auroc_of(far, ~far, knowledge) for knowledge in both])
+    return PlaneLook(maps[0][0], maps[0][1], np.array(aurocs))
 
 
 PLANE = PlanePlan()
@@ -70,13 +70,13 @@ def plane_section() -> Section:
     """Maps of knowledge uncertainty of trees alone and of the law, and how well they find."""
     look: PlaneLook = LOOK.find(PLANE)
     rows = make_spiral(PLANE.rows, PLANE.noise, 0)
-    found = [decimal(one, 2) for one in look.found.mean(axis=0)]
+    aurocs = [decimal(auroc, 2) for auroc in look.found.mean(axis=0)]
     names = ["class 1", "class 2", "class 3"]
     points = Points(rows.X[:, 0], rows.X[:, 1], rows.y, names, radius=1.2)
     words = (
         f"Knowledge uncertainty over the plane of Spiral, from {3 * PLANE.rows} rows. It finds the "
-        f"farthest {100 * _FAR_SHARE:.0f} % of the cells with AUROC {found[0]} for trees "
-        f"alone and {found[1]} for the law (means of {PLANE.seeds} seeds). 0.5 is chance."
+        f"farthest {100 * _FAR_SHARE:.0f} % of the cells with AUROC {aurocs[0]} for trees "
+        f"alone and {aurocs[1]} for the law (means of {PLANE.seeds} seeds). 0.5 is chance."
     )
     panels = [
         Panel(title=title, values=values, unit="nats", limits=(0.0, 1.1), points=points)

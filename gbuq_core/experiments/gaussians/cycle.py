@@ -48,9 +48,7 @@ class CycleTrace:
     # `cycle`, `n_cycles`: which cycle, from 0, of how many
     cycle: int
     n_cycles: int
-    # `first`, `n_steps`: the step of the race at which the cycle begins, and how many it has
-    first: int
-    n_steps: int
+    n_steps: int  # of the cycle
     every: int  # steps between two points; 1 unless the cycle is longer than `MAX_POINTS`
     steps: Ints  # (m,): steps of the cycle that each point comes after; the first is 0
     points: Array  # (m, 2): NaN once the chain has run off
@@ -70,11 +68,6 @@ class CycleTrace:
         return tuple(dict.fromkeys(int(mode) for mode in self.modes if mode >= 0))
 
 
-def cycle_bounds(steps: int, cycles: int, cycle: int) -> tuple[int, int]:
-    """The first step of a cycle and the one after its last."""
-    return -(-cycle * steps // cycles), -(-(cycle + 1) * steps // cycles)
-
-
 def record_cycle(
     settings: GaussiansSettings, sampler: str, cycle: int = 0, most: int = MAX_POINTS
 ) -> CycleTrace:
@@ -83,7 +76,7 @@ def record_cycle(
     cycles = min(settings.cycles, plan.steps)
     number = check_number("cycle", cycle, 0, cycles - 1, integer=True)
     check_number("most", most, 2, integer=True)
-    first, end = cycle_bounds(plan.steps, cycles, number)
+    first, end = (-(-begun * plan.steps // cycles) for begun in (number, number + 1))
     n = end - first
     every = -(-(n + 1) // most)
     with warnings.catch_warnings():  # the race has said so
@@ -106,12 +99,11 @@ def record_cycle(
         sampler=sampler,
         cycle=number,
         n_cycles=cycles,
-        first=first,
         n_steps=n,
         every=every,
         steps=steps,
         points=np.where(gone[:, None], np.nan, whole)[steps],
-        energy=np.where(gone, np.nan, _energies(plan, safe))[steps],
+        energy=np.where(gone, np.nan, -target.log_density(safe) - _lowest(plan.target))[steps],
         exploring=~chains.kept[first:end][moved],
         sizes=sizes[moved],
         pulls=np.where(lost, np.nan, np.hypot(*pull.T))[moved],
@@ -121,11 +113,6 @@ def record_cycle(
 
 
 _FARTHEST = 1e3  # beyond it a chain is on its way to infinity
-
-
-def _energies(plan: GaussiansSettings, points: Array) -> Array:
-    target = TARGETS[plan.target]
-    return np.asarray(-target.log_density(points)) - _lowest(plan.target)
 
 
 @cache
@@ -155,8 +142,8 @@ def describe_cycle(traces: tuple[CycleTrace, ...], step_limit: float) -> str:
     """
     if not traces:
         return "No sampler is chosen."
-    one = traces[0]
-    parts = [f"Cycle {one.cycle + 1} of {one.n_cycles}, {one.n_steps:,} steps."]
+    first = traces[0]
+    parts = [f"Cycle {first.cycle + 1} of {first.n_cycles}, {first.n_steps:,} steps."]
     for trace in traces:
         n = len(trace.visited)
         text = f"{SAMPLERS[trace.sampler].label} is in {n} mode{'' if n == 1 else 's'}"
@@ -206,18 +193,16 @@ def cycle_section(
 
 def cycle_sheet(
     truth: TargetGrid,
-    energy: Any,
+    energy: Floats,
     cycles: Sequence[CycleTrace],
-    start: int | None = None,
     alt: str = "",
 ) -> PanelSheet:
     """The energy with a chain on it for every sampler, and three charts under each."""
-    values = np.asarray(energy, dtype=np.float64)
     columns = len(cycles)
     rows = (_size_strip, _energy_strip, _moves_strip)
     top = max(float(np.nanmax(cycle.sizes)) for cycle in cycles)
     return PanelSheet(
-        panels=[_panel(cycle, values, truth.step_limit) for cycle in cycles],
+        panels=[_panel(cycle, energy, truth.step_limit) for cycle in cycles],
         columns=columns,
         x_label="x",
         y_label="y",
@@ -227,7 +212,7 @@ def cycle_sheet(
         frame_label="step of the cycle",
         frame_values=[int(step) for step in cycles[0].steps],
         frames_per_second=_FRAMES_PER_SECOND,
-        start_frame=min(_TRAIL, len(cycles[0].steps) // 2) if start is None else start,
+        start_frame=min(_TRAIL, len(cycles[0].steps) // 2),
         strips=[row(cycle, truth.step_limit, top) for row in rows for cycle in cycles],
         strip_columns=columns,
         strip_height=72,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 
 from gbuq_core.experiments.experiment import Closer, Experiment
 from gbuq_core.experiments.gaussians.cycle import ABOUT_CYCLE, cycle_section
@@ -35,9 +34,9 @@ from gbuq_core.sampling import SAMPLERS
 from gbuq_core.settings import arguments, plan_of
 
 _COLUMNS = (
-    *("sampler", "step", "kept_samples", "modes_visited", "share_in_modes", "occupancy_error"),
-    *("kl_nats", "chain_1_x", "chain_1_y"),
-)
+    "sampler", "step", "kept_samples", "modes_visited", "share_in_modes", "occupancy_error",
+    "kl_nats", "chain_1_x", "chain_1_y",
+)  # fmt: skip
 
 _COMMON = ("target", "n_steps", "n_chains", "random_state", "gradient_noise")  # to all samplers
 
@@ -72,21 +71,16 @@ def gaussians_csv(race: GaussiansRun) -> str:
     rows: list[tuple[object, ...]] = []
     for run in race.runs:
         columns = (
-            run.steps,
-            run.n_kept,
-            run.modes_visited,
-            run.share_in_modes,
-            run.occupancy_error,
-            run.divergence,
-            *run.path[:, -1].T,
-        )
+            run.steps, run.n_kept, run.modes_visited, run.share_in_modes, run.occupancy_error,
+            run.divergence, *run.path[:, -1].T,
+        )  # fmt: skip
         rows += [(run.sampler, *row) for row in zip(*columns, strict=True)]
     return csv_text(_COLUMNS, rows)
 
 
 def gaussians_code(settings: GaussiansSettings) -> str:
     """Python that runs the samplers and draws their densities with the library's public names."""
-    given = {name: arguments(plan_of(settings, name)) for name in settings.samplers}
+    plans = {name: arguments(plan_of(settings, name)) for name in settings.samplers}
     shared = arguments(plan_of(settings, "sgld"))
     common = {name: shared[name] for name in _COMMON}
     lines = [
@@ -103,14 +97,14 @@ def gaussians_code(settings: GaussiansSettings) -> str:
         f"common = {_mapping(common)}",
         "samplers = {",
     ]
-    for sampler, every in given.items():
+    for sampler, every in plans.items():
         own = {name: value for name, value in every.items() if name not in _COMMON}
         lines.append(f'    "{sampler}": {_mapping(own)},  # {SAMPLERS[sampler].label}')
     return "\n".join([*lines, "}"]) + _SHOW
 
 
-def _mapping(given: Mapping[str, object]) -> str:
-    text = ", ".join(f"'{name}': {value!r}" for name, value in given.items())
+def _mapping(mapping: Mapping[str, object]) -> str:
+    text = ", ".join(f"'{name}': {value!r}" for name, value in mapping.items())
     return "{" + text.replace("'", '"') + "}"
 
 
@@ -134,11 +128,6 @@ def _sheet(race: GaussiansRun, runs: Sequence[SamplerRun], knobs: Sequence[LiveK
     return gaussians_sheet(race.truth, runs, race.settings, describe_gaussians(race), knobs)
 
 
-def _opening(sheet: PanelSheet, race: GaussiansRun, values: SimpleNamespace) -> PanelSheet:
-    """The samplers' maps; with `every` the target and all charts."""
-    return sheet if values.every else opening_sheet(sheet, race.truth)
-
-
 GAUSSIANS = Experiment(
     name="gaussians",
     question="Can one chain find all the modes?",
@@ -150,14 +139,15 @@ GAUSSIANS = Experiment(
     fit=run_sampler,
     opening=OPENING,
     view=_view,
-    depends=lambda _, given: given.target,
-    chosen=lambda given: given.samplers,
+    depends=lambda _, settings: settings.target,
+    chosen=lambda settings: settings.samplers,
     done="Sampled",
     invitation="",  # the lede says it
     warn=lambda run: run.stopped[:1].lower() + run.stopped[1:],
     run=_run,
     sheet=_sheet,
-    begin=_opening,
+    # The samplers' maps; with `every` the target and all charts.
+    begin=lambda sheet, race, values: sheet if values.every else opening_sheet(sheet, race.truth),
     followed=False,
     reading="Size is step size times gradient scale; for schedules with many cycles the charts "
     "show three. Dashed lines are the longest step that does not throw a chain farther from a "

@@ -188,22 +188,20 @@ def _step_limit(density: Target) -> float:
 
 def run_sampler(plan: GaussiansSettings) -> SamplerRun:
     """Run one sampler and count what it found, frame by frame."""
-    chains = sample_plan(plan)
-    run = count_chains(plan, chains)
     _RUNS.add()
-    return run
+    return count_chains(plan, sample_plan(plan))
 
 
 def sample_plan(plan: GaussiansSettings, n_chains: int | None = None) -> Chains:
     """The chains of a plan; fewer of them are the first ones.
 
     >>> plan = plan_of(GaussiansSettings(steps=100, chains=3), "clr")
-    >>> one, all_of_them = sample_plan(plan, n_chains=1), sample_plan(plan)
-    >>> bool((one.samples[0] == all_of_them.samples[0]).all())
+    >>> first, all_of_them = sample_plan(plan, n_chains=1), sample_plan(plan)
+    >>> bool((first.samples[0] == all_of_them.samples[0]).all())
     True
     """
-    given = arguments(plan)
-    return sample_mixture(plan.sampler, **{**given, "n_chains": n_chains or plan.chains})
+    options = {**arguments(plan), "n_chains": n_chains or plan.chains}
+    return sample_mixture(plan.sampler, **options)
 
 
 _RUNS = Tally()
@@ -223,32 +221,32 @@ def count_chains(plan: GaussiansSettings, chains: Chains) -> SamplerRun:
     grid, density = target_grid(plan.target), TARGETS[plan.target]
     n_chains, n_steps = chains.mode_index.shape
     frames = min(MAX_FRAMES, n_steps)
-    found = modes_by_step(chains, frames)
-    frame_of = np.searchsorted(found.steps, np.arange(n_steps))
+    visits = modes_by_step(chains, frames)
+    frame_of = np.searchsorted(visits.steps, np.arange(n_steps))
     cells = np.zeros((frames, N_BINS**2 + 1), dtype=np.int64)  # the last one is all outside
     in_modes = np.zeros((frames, grid.n_modes), dtype=np.int64)
-    kept = np.zeros(frames, dtype=np.int64)
+    n_kept = np.zeros(frames, dtype=np.int64)
     for chain in range(n_chains):  # one at a time: the indices of all would take more memory
         counted = count_steps(chains, chain)
         frame = frame_of[counted]
-        kept += np.bincount(frame, minlength=frames)
+        n_kept += np.bincount(frame, minlength=frames)
         places = find_cells(chains.samples[chain, counted], density, N_BINS)
         cells += _count_pairs(frame, places, cells.shape)
         labels = chains.mode_index[chain, counted]
         in_modes += _count_pairs(frame[labels >= 0], labels[labels >= 0], in_modes.shape)
-    cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
+    cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, n_kept))
     stays, span = _spread(N_STAYS, n_steps), _repeated_steps(plan)
     sizes = _spread(N_SIZES, span)
     return SamplerRun(
         plan=plan,
-        steps=found.steps + 1,
+        steps=visits.steps + 1,
         n_kept=n_kept,
         counts=cells[:, :-1].reshape(frames, N_BINS, N_BINS),
-        modes_visited=found.found.mean(axis=0),
+        modes_visited=visits.found.mean(axis=0),
         share_in_modes=_share(in_modes.sum(axis=1), n_kept),
         occupancy_error=_occupancy_errors(in_modes, density.weights),
         divergence=cell_divergence(cells, density),
-        path=_path(chains, found.steps),
+        path=_path(chains, visits.steps),
         stay_steps=stays,
         stay_modes=chains.mode_index[0, stays].astype(np.int64),
         size_steps=sizes,

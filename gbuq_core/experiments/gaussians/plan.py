@@ -29,7 +29,7 @@ def _own(sampler: str, name: str, **changes: Any) -> Any:
         f"{record.knob(name).label}, {record.label}",
         of=f"{sampler}.{name}",
         arg=name,
-        uses=lambda one: one.sampler == sampler,
+        uses=lambda plan: plan.sampler == sampler,
         **changes,
     )
 
@@ -67,7 +67,7 @@ class GaussiansSettings:
     )  # fmt: skip
     cycles: int = setting(
         30, "Cycles", choices=(1, 2, 5, 10, 20, 30, 50, 100), arg="n_cycles",
-        uses=lambda one: one.cyclical,
+        uses=lambda plan: plan.cyclical,
     )  # fmt: skip
     # SGLD's learning rate is that of its first step, clr-SGLD's that of the start of a cycle.
     rate_sgld: float = _own("sgld", "learning_rate", choices=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
@@ -87,13 +87,13 @@ class GaussiansSettings:
     exploration_cg: float = _own("cg", "exploration_fraction", high=0.9, step=0.05)
     noise_free: bool = setting(
         False, "No noise while exploring", arg="noise_free_exploration",
-        uses=lambda one: one.exploration > 0.0, help="As in cSG-MCMC (appendix A).",
+        uses=lambda plan: plan.exploration > 0.0, help="As in cSG-MCMC (appendix A).",
     )  # fmt: skip
     # 1 samples from the target itself.
     noise: float = setting(
         SAMPLERS["sgld"].defaults["noise_scale"], "Noise scale, SGLD and cyclical",
         of="sgld.noise_scale", choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0),
-        arg="noise_scale", uses=lambda one: one.sampler != "nsgld",
+        arg="noise_scale", uses=lambda plan: plan.sampler != "nsgld",
     )  # fmt: skip
     shown: str = setting("density", "Colours show", group="view", drawn=True, choices=SHOWN)
     scale: str = setting(

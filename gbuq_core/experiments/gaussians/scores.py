@@ -58,7 +58,7 @@ def score_sampler(run: SamplerRun) -> SamplerScores:
     """Score a sampler with all its steps."""
     report = run.report
     sizes = report.sample_size[np.isfinite(report.sample_size)]
-    kept = int(run.n_kept[-1]) / len(report.modes_visited)
+    n_kept = int(run.n_kept[-1]) / len(report.modes_visited)
     size = float(sizes.mean()) if sizes.size else math.nan
     return SamplerScores(
         modes_visited=float(np.median(report.modes_visited)),
@@ -69,7 +69,7 @@ def score_sampler(run: SamplerRun) -> SamplerScores:
         grid_kl=report.all_grid_kl,
         mode_changes=float(report.mode_changes.mean()),
         sample_size=size,
-        autocorrelation_time=kept / size,
+        autocorrelation_time=n_kept / size,
         seconds=run.seconds,
     )
 
@@ -80,24 +80,13 @@ def score_section(race: GaussiansRun) -> Section:
     truth = race.truth
     chains = race.settings.chains
     a_chain = ", a chain" if chains > 1 else ""
+    share = f"Share in a mode (target {short(truth.share_in_modes)})"
     rows = [
-        (race.truth.label, *(SAMPLERS[run.sampler].label for run in race.runs)),
-        (
-            "Kept samples",
-            *(f"{int(run.n_kept[-1]):,}" for run in race.runs),
-        ),
-        (
-            f"Modes visited{a_chain}, of {truth.n_modes}",
-            *(f"{s.modes_visited:g}" for s in scores),
-        ),
-        (
-            f"Modes visited, all {chains} chains",
-            *(str(s.all_modes_visited) for s in scores),
-        ),
-        (
-            f"Share in a mode (target {short(truth.share_in_modes)})",
-            *(digits(s.share_in_modes) for s in scores),
-        ),
+        (truth.label, *(SAMPLERS[run.sampler].label for run in race.runs)),
+        ("Kept samples", *(f"{int(run.n_kept[-1]):,}" for run in race.runs)),
+        (f"Modes visited{a_chain}, of {truth.n_modes}", *(f"{s.modes_visited:g}" for s in scores)),
+        (f"Modes visited, all {chains} chains", *(str(s.all_modes_visited) for s in scores)),
+        (share, *(digits(s.share_in_modes) for s in scores)),
         ("Occupancy error", *(digits(s.occupancy_error) for s in scores)),
         ("KL to the target, nats", *(digits(s.grid_kl) for s in scores)),
         (f"Changes of mode{a_chain}", *(digits(s.mode_changes) for s in scores)),
@@ -105,7 +94,8 @@ def score_section(race: GaussiansRun) -> Section:
         ("Autocorrelation time, samples", *(digits(s.autocorrelation_time) for s in scores)),
         ("Seconds", *(digits(s.seconds) for s in scores)),
     ]
-    rows = [row for row in rows if chains > 1 or "all 1 chains" not in row[0]]
+    if chains == 1:
+        del rows[3]
     return Section(heading="Scorecard", caption=_DEFINITIONS, table=rows)
 
 
@@ -223,8 +213,8 @@ def answer_gaussians(race: GaussiansRun) -> str:
     """Can one chain find all the modes? One sentence on the samplers of a race."""
     n, least = race.truth.n_modes, BLURRED * race.truth.share_in_modes
     runs = [run for run in race.runs if int(run.n_kept[-1])]
-    found = {SAMPLERS[run.sampler].label: score_sampler(run) for run in runs}
-    clear = [(s.modes_visited, label) for label, s in found.items() if s.share_in_modes >= least]
+    scores = {SAMPLERS[run.sampler].label: score_sampler(run) for run in runs}
+    clear = [(s.modes_visited, label) for label, s in scores.items() if s.share_in_modes >= least]
     parts = []
     if clear:
         (most, best), (fewest, last) = max(clear), min(clear)
@@ -236,7 +226,7 @@ def answer_gaussians(race: GaussiansRun) -> str:
     parts += [
         f"{label} finds {s.modes_visited:g}, but {100 * (1 - s.share_in_modes):.0f} % of its "
         "samples lie between modes"
-        for label, s in found.items()
+        for label, s in scores.items()
         if s.share_in_modes < least
     ]
     return "; ".join(parts) + "." * bool(parts)
@@ -270,17 +260,17 @@ def _can_visit(run: SamplerRun) -> bool:
 def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
     visited, n_modes = scores.modes_visited, race.truth.n_modes
     verdict = _TRAPPED.judge(visited)
-    said = {
+    text = {
         "holds": "it stays where it fell",
         "partly": "it gets out, but not far",
         "does not hold": "it is not trapped",
     }[verdict]
     if visited < 1:
-        verdict, said = "does not hold", "it settles in no mode, so it is not trapped in one"
+        verdict, text = "does not hold", "it settles in no mode, so it is not trapped in one"
     return Claim(
         "SGLD gets trapped in local modes, depending on where it starts.",
         f"SGLD visits {visited:g} of {n_modes} modes{chains_text(race)} and changes its mode "
-        f"{digits(scores.mode_changes)} times: {said}.",
+        f"{digits(scores.mode_changes)} times: {text}.",
         verdict,
         f"{_TRAPPED.text} It must visit one.",
         f"{visited:g} mode{'s' * (visited != 1)}",
@@ -333,18 +323,18 @@ def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim | None:
 def _claim_of_cycles(run: SamplerRun, scores: SamplerScores, race: GaussiansRun) -> Claim:
     label, visited = SAMPLERS[run.sampler].label, scores.modes_visited
     verdict = _EXPLORES.judge(visited)
-    said = {
+    text = {
         "more than claimed": "more than in the paper",
         "holds": "as in the paper",
         "partly": "fewer than in the paper",
         "does not hold": "less than half of the paper's",
     }[verdict]
-    found = verdict in ("holds", "more than claimed")
-    if found and scores.share_in_modes < BLURRED * race.truth.share_in_modes:
-        verdict, said = "partly", "but passes through them rather than locates them"
+    explores = verdict in ("holds", "more than claimed")
+    if explores and scores.share_in_modes < BLURRED * race.truth.share_in_modes:
+        verdict, text = "partly", "but passes through them rather than locates them"
     return Claim(
         f"{label} explores and locates roughly 7 to 8 different modes.",
-        f"{label} visits {visited:g} of {race.truth.n_modes} modes{chains_text(race)}, {said}. It "
+        f"{label} visits {visited:g} of {race.truth.n_modes} modes{chains_text(race)}, {text}. It "
         f"keeps {_kept_text(run.plan)}; {percent(scores.share_in_modes)} of them lie in a mode, "
         f"with an occupancy error of {digits(scores.occupancy_error)}.",
         verdict,
@@ -369,7 +359,7 @@ def _claim_of_likeness(
     apart = abs(clr.modes_explored - cg.modes_explored) / most
     verdict = _ALIKE.judge(apart)
     more = "cg-SGLD" if cg.modes_explored > clr.modes_explored else "clr-SGLD"
-    said = {
+    text = {
         "holds": "much the same",
         "partly": f"{more} explores somewhat more",
         "does not hold": f"{more} explores far more",
@@ -384,7 +374,7 @@ def _claim_of_likeness(
     return judged(
         "Cycles of the gradient's scale explore with effects similar to cycles of the step size.",
         f"Counting all steps, cg-SGLD visits {cg.modes_explored:g} of {race.truth.n_modes} modes "
-        f"and clr-SGLD {clr.modes_explored:g}: {said}. {rules} Modes visited by kept samples: "
+        f"and clr-SGLD {clr.modes_explored:g}: {text}. {rules} Modes visited by kept samples: "
         f"{cg.modes_visited:g} and {clr.modes_visited:g}; in a mode: {percent(cg.share_in_modes)} "
         f"and {percent(clr.share_in_modes)}; KL to the target: {digits(cg.grid_kl)} and "
         f"{digits(clr.grid_kl)} nats.",
@@ -402,16 +392,12 @@ def _kept_text(plan: GaussiansSettings) -> str:
     return f"the samples after the first {short(100 * plan.exploration)} % of each cycle"
 
 
-def _seconds(settings: GaussiansSettings) -> float:
-    """Roughly what one seed takes on one thread."""
-    plans = (plan_of(settings, sampler) for sampler in settings.samplers)
-    return sum(estimate_sampler_seconds(plan) for plan in plans)
-
-
 STUDY = SeedStudy(
     name="gaussians",
     fit=run_gaussians,
     claims=check_claims,
-    estimate=_seconds,
+    estimate=lambda settings: sum(
+        estimate_sampler_seconds(plan_of(settings, sampler)) for sampler in settings.samplers
+    ),
     first=FIRST,
 )

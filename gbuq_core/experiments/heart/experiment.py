@@ -108,13 +108,13 @@ def _data_arguments(settings: HeartSettings) -> dict[str, object]:
     return {**given, "cells": list(settings.cells)} if settings.cells else given
 
 
-def _method_lines(one: HeartSettings) -> list[str]:
+def _method_lines(settings: HeartSettings) -> list[str]:
     """Code that fits the method of these settings and maps its uncertainty."""
-    kind = METHODS[one.method]
-    model = call_lines(f"model = {kind.builder.name}", heart_arguments(one))
+    kind = METHODS[settings.method]
+    model = call_lines(f"model = {kind.builder.name}", heart_arguments(settings))
     lines = ["", *model[:-1], ").fit(heart.X, heart.y)"]
     if not kind.boosting:
-        shown = f"[:{one.shown}]" if _limits(one) else ""
+        shown = f"[:{settings.shown}]" if _limits(settings) else ""
         return [
             *lines,
             "members = model.predict_members(heart.grid)",
@@ -122,18 +122,18 @@ def _method_lines(one: HeartSettings) -> list[str]:
             "none = np.full(81, np.nan)  # forests predict no noise",
             f'maps["{kind.label}"] = none, none, knowledge',
         ]
-    limit = f", n_members={one.shown}" if _limits(one) else ""
+    limit = f", n_members={settings.shown}" if _limits(settings) else ""
     return [*lines, f'maps["{kind.label}"] = model.predict_uncertainty(heart.grid{limit})']
 
 
-def _limits(one: HeartSettings) -> bool:
+def _limits(settings: HeartSettings) -> bool:
     """Whether fewer members are shown than there are."""
-    if one.shown is None:
+    if settings.shown is None:
         return False
-    n_members = one.members
-    if METHODS[one.method].virtual:
-        n_members = len(truncation_points(one.trees, one.step, one.start))
-    return one.shown < n_members
+    n_members = settings.members
+    if METHODS[settings.method].virtual:
+        n_members = len(truncation_points(settings.trees, settings.step, settings.start))
+    return settings.shown < n_members
 
 
 def score_section(run: HeartRun) -> Section:

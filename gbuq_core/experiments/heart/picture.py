@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gbuq_core.experiments.ensembles import SCALES
 from gbuq_core.experiments.heart.fit import HeartFit, HeartMaps
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
+from gbuq_core.experiments.heart.scores import as_view
 from gbuq_core.figures.canvas.frames import log_spaced
 from gbuq_core.figures.canvas.live import Ensemble, Live, offered
 from gbuq_core.figures.canvas.panels import LOG_SPAN, Marker, Panel, PanelSheet, shared_limits
@@ -47,8 +48,8 @@ def heart_sheet(
     check_choice("unit", view.unit, VIEWS)
     check_choice("scale", view.scale, SCALES)
     stages = methods[0].n_trees if methods else np.array([0])
-    kept = log_spaced(stages, MOST_FRAMES) if len(stages) > 1 else np.array([0])
-    frames = stages[kept]
+    places = log_spaced(stages, MOST_FRAMES) if len(stages) > 1 else np.array([0])
+    frames = stages[places]
     limits = _limits(truth, methods, view)
     rows = max(1, len(methods))
     truths = _truth_panels(truth, view, limits)[:rows]
@@ -56,7 +57,7 @@ def heart_sheet(
     for row in range(rows):
         panels.append(truths[row])
         if methods:
-            panels += _method_panels(methods[row], view, limits, stages, kept)
+            panels += _method_panels(methods[row], view, limits, stages, places)
     plays, focus = len(frames) > 1, _where_rows_are(truth)
     outlined = np.isin(np.arange(truth.in_support.size), view.cells).reshape(truth.in_support.shape)
     return PanelSheet(
@@ -77,7 +78,7 @@ def heart_sheet(
         knobs=offered(knobs, plays=plays, focus=focus),
         focus=focus,
         note="" if limits.noise is None else _NOTE,
-        live=_live(methods, stages, kept) if knobs else None,
+        live=_live(methods, stages, places) if knobs else None,
     )
 
 
@@ -93,12 +94,12 @@ def _where_rows_are(truth: HeartData) -> tuple[tuple[float, float], tuple[float,
     return (float(columns.min()), float(columns.max())), (float(rows.min()), float(rows.max()))
 
 
-def _live(methods: Sequence[HeartMaps], stages: Ints, kept: Ints) -> Live:
+def _live(methods: Sequence[HeartMaps], stages: Ints, places: Ints) -> Live:
     """What the browser needs to redraw the maps, with the rules of `_limits`."""
     ensembles = []
     for row, maps in enumerate(methods):
         plays = np.array_equal(maps.n_trees, stages)
-        trees = stages[kept] if plays else np.full(len(kept), maps.n_trees[-1])
+        trees = stages[places] if plays else np.full(len(places), maps.n_trees[-1])
         panels = (4 * row + 1, 4 * row + 2, 4 * row + 3)  # a truth stands before them
         ensembles.append(live_ensemble(maps.fit, trees, panels))
     return Live("normal", ensembles, noise_panels=(0,), span=LOG_SPAN, own="all", units=_UNITS)
@@ -144,8 +145,8 @@ def _limits(truth: HeartData, methods: Sequence[HeartMaps], view: HeartSettings)
     noise: list[Array] = [truth.variance]
     for maps in methods:
         noise += [maps.total[-1], maps.data[-1]]
-    noise_limits = shared_limits([_as(view, part) for part in noise])
-    knowledge = [_as(view, maps.knowledge[-1]) for maps in methods]
+    noise_limits = shared_limits([as_view(part, view.unit) for part in noise])
+    knowledge = [as_view(maps.knowledge[-1], view.unit) for maps in methods]
     return _Limits(noise_limits, shared_limits(knowledge, log=view.log))
 
 
@@ -153,7 +154,7 @@ def _truth_panels(truth: HeartData, view: HeartSettings, limits: _Limits) -> lis
     empty = ~truth.in_support
     noise = Panel(
         title="True noise",
-        values=_as(view, truth.variance),
+        values=as_view(truth.variance, view.unit),
         unit=_UNITS[view.unit],
         limits=limits.noise,
     )
@@ -173,7 +174,7 @@ def _method_panels(
     view: HeartSettings,
     limits: _Limits,
     stages: Ints,
-    kept: Ints,
+    places: Ints,
 ) -> list[Panel]:
     style = METHOD_STYLES[maps.method]
     parts = (maps.total, maps.data, maps.knowledge)
@@ -182,24 +183,19 @@ def _method_panels(
     for kind, part in zip(UNCERTAINTY_KINDS, parts, strict=True):
         known = bool(np.isfinite(part[-1]).any())
         is_knowledge = kind == "knowledge"
-        shown = part[kept] if plays and len(kept) > 1 else part[-1]
+        values = part[places] if plays and len(places) > 1 else part[-1]
         panels.append(
             Panel(
                 title=f"{style.label}: {kind}",
-                values=_as(view, shown),
+                values=as_view(values, view.unit),
                 unit=_UNITS[view.unit],
                 limits=limits.knowledge if is_knowledge else limits.noise,
                 log=is_knowledge and view.log,
                 hatched=~maps.truth.in_support if known else None,
-                blank_hatched=known and bool(np.isnan(shown).any()),
+                blank_hatched=known and bool(np.isnan(values).any()),
                 markers=() if known else _NOT_AVAILABLE,
                 alt="" if known else f"{style.label} gives no {kind} uncertainty here.",
                 accent=style.colour,
             )
         )
     return panels
-
-
-def _as(view: HeartSettings, variances: npt.ArrayLike) -> Array:
-    values = np.asarray(variances, dtype=np.float64)
-    return np.sqrt(values) if view.unit == "std" else values

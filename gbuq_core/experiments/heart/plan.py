@@ -91,7 +91,7 @@ class HeartSettings(ensembles.OfEnsembles):
     )  # fmt: skip
     members: int = setting(
         10, of="sglb.n_members", low=2, high=20, step=1, arg="n_members", shrink=(0.5, 5),
-        uses=lambda one: not one.kind.virtual,
+        uses=lambda plan: not plan.kind.virtual,
         help="The number of independent models, or of groups of vRF's trees. The members of a "
         "virtual ensemble follow from K.",
     )  # fmt: skip
@@ -103,18 +103,18 @@ class HeartSettings(ensembles.OfEnsembles):
     depth: int = ensembles.DEPTH()
     rate: float = setting(
         0.3, "Learning rate, SGLB", of="sglb.learning_rate", choices=_RATES, arg="learning_rate",
-        uses=lambda one: one.kind.langevin,
+        uses=lambda plan: plan.kind.langevin,
     )  # fmt: skip
     rate_sgb: float = setting(
         0.1, "Learning rate, SGB", of="sgb.learning_rate", choices=_RATES, arg="learning_rate",
-        uses=lambda one: one.kind.boosting == "sgb",
+        uses=lambda plan: plan.kind.boosting == "sgb",
         help="Each SGB tree sees a random half of the rows.",
     )  # fmt: skip
     temperature: str | float = ensembles.TEMPERATURE()
     leaf_noise: bool | None = ensembles.LEAF_NOISE()
     step: int = setting(
         50, of="virtual_sglb.truncation_step", low=5, high=200, step=5, group="picture", brief="K",
-        arg="truncation_step", uses=lambda one: one.kind.virtual,
+        arg="truncation_step", uses=lambda plan: plan.kind.virtual,
     )  # fmt: skip
     start: float = ensembles.START()
     # The first models, or the last truncations

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from gbuq_core.experiments.claims import Claim, Threshold, judged, smaller_text
 from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, run_heart
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, estimate_heart_seconds
+from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.glossary import VIEWS
 from gbuq_core.jobs import effective_n_jobs
-from gbuq_core.metrics import auroc
 from gbuq_core.presentation import short
 from gbuq_core.settings import plan_of
 from gbuq_core.validation import check_choice
@@ -74,8 +74,8 @@ def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
     error = np.abs(noise - truth)[filled]
     stds = as_view(maps.data[-1], "std")[filled], as_view(data.variance, "std")[filled]
     return HeartScores(
-        auroc_knowledge=_auroc(~filled, knowledge),
-        auroc_total=_auroc(~filled, total),
+        auroc_knowledge=auroc_of(~filled, filled, knowledge),
+        auroc_total=auroc_of(~filled, filled, total),
         data_error_max=float(error.max()),
         data_error_mean=float(error.mean()),
         data_error_share=float(np.abs(stds[0] / stds[1] - 1.0).max()),
@@ -97,14 +97,14 @@ def as_view(variances: Array, view: str) -> Array:
 
 def check_claims(run: HeartRun) -> tuple[Claim, ...]:
     """Check the paper's statements about the heart (section 4) against these results."""
-    found = {maps.method: score_heart(maps) for maps in run.methods}
+    by_method = {maps.method: score_heart(maps) for maps in run.methods}
     claims: list[Claim] = []
-    for method, scores in found.items():
+    for method, scores in by_method.items():
         kind = METHODS[method]
         if not kind.boosting or math.isnan(scores.auroc_knowledge):
             continue
         if kind.virtual:
-            true = found.get(method.removeprefix("virtual_"))
+            true = by_method.get(method.removeprefix("virtual_"))
             claims += _claims_of_virtual(method, scores, true)
         else:
             claims += _claims_of_true(method, scores, run)
@@ -248,13 +248,6 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
             )
         )
     return claims
-
-
-def _auroc(is_empty: npt.NDArray[np.bool_], values: Array) -> float:
-    """The AUROC over cells; NaN if there are no values or no empty cells."""
-    if not np.isfinite(values).all():
-        return math.nan
-    return auroc(is_empty.ravel(), values.ravel())
 
 
 def _or_nan(reduce: object, values: Array) -> float:

@@ -70,11 +70,9 @@ def settings_text(settings: HeteroscedasticSettings) -> str:
     here = plan_measure(replace(settings, seed=PAPER.seed, tail=PAPER.tail))
     paper = plan_measure(replace(PAPER, methods=settings.methods))
     other = differences(here, paper, "{} {} (there {})")
-    return (
-        f"Different from the paper: {', '.join(other)}."
-        if other
-        else "These are the paper's settings."
-    )
+    if other:
+        return f"Different from the paper: {', '.join(other)}."
+    return "These are the paper's settings."
 
 
 def check_claims(
@@ -83,37 +81,32 @@ def check_claims(
     """Compare the paper's statements about the methods that were run with the results."""
     if scores is None or run.settings.conformal:
         scores = score_all(run._replace(settings=replace(run.settings, conformal=False)))
-    found = {score.method: score for score in scores}
+    by_method = {score.method: score for score in scores}
     claims: list[Claim] = []
     if run.settings.noise_slope > 0.0:
-        claims += _claims_of_noise(found)
+        claims += _claims_of_noise(by_method)
     for key in ("macau_linear", "macau_basic"):
-        if key in found:
-            claims += _claims_of_novelty(run, found[key])
-    if "catboost" in found:
-        claims.append(_claim_of_catboost(run, found["catboost"]))
-    if "isolation" in found:
+        if key in by_method:
+            claims += _claims_of_novelty(run, by_method[key])
+    if "catboost" in by_method:
+        claims.append(_claim_of_catboost(run, by_method["catboost"]))
+    if "isolation" in by_method:
         claims.append(_separates("An isolation forest detects all foreign rows (table 1).",
-                                 found["isolation"], "isolation"))  # fmt: skip
+                                 by_method["isolation"], "isolation"))  # fmt: skip
     if run.settings.noise_slope > 0.0:
-        claims += _claim_of_order(found)
+        claims += _claim_of_order(by_method)
     return tuple(claims)
 
 
 class Ray(NamedTuple):
-    """How a curve changes from the last row outwards, on one side.
+    """How a curve changes from the last row outwards, on one side."""
 
-    side : "left" or "right"; spearman : rank correlation with the distance (0 where the curve is
-    flat); linear : R squared of a straight line; slope : of that line, per unit of x; first, last :
-    the curve at the end of the rows and of the picture.
-    """
-
-    side: str
-    spearman: float
-    linear: float
-    slope: float
-    first: float
-    last: float
+    side: str  # "left" or "right"
+    spearman: float  # rank correlation with the distance; 0 where the curve is flat
+    linear: float  # R squared of a straight line
+    slope: float  # of that line, per unit of x
+    first: float  # the curve at the end of the rows
+    last: float  # and of the picture
 
 
 def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
@@ -123,40 +116,32 @@ def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
         outside = away >= 0.0
         order = np.argsort(away[outside])
         distance, curve = away[outside][order], values[outside][order]
+        first, last = float(curve[0]), float(curve[-1])
         if float(np.ptp(curve)) <= 1e-12 * max(1.0, float(np.abs(curve).max())):
-            rays.append(Ray(side, 0.0, 0.0, 0.0, float(curve[0]), float(curve[-1])))
+            rays.append(Ray(side, 0.0, 0.0, 0.0, first, last))
             continue
         slope, offset = np.polyfit(distance, curve, 1)
         left_over = float(np.square(curve - offset - slope * distance).sum())
         spread = float(np.square(curve - curve.mean()).sum())
-        rank = rank_correlation(distance, curve)
-        rays.append(
-            Ray(
-                side,
-                rank,
-                1.0 - left_over / spread,
-                float(slope),
-                float(curve[0]),
-                float(curve[-1]),
-            )
-        )
+        rank, linear = rank_correlation(distance, curve), 1.0 - left_over / spread
+        rays.append(Ray(side, rank, linear, float(slope), first, last))
     return rays[0], rays[1]
 
 
-def _claims_of_noise(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
+def _claims_of_noise(by_method: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     claims = []
     for key in ("macau_linear", "macau_basic"):
-        if key in found:
-            claims += _claims_of_macau(found[key])
-    if "forest" in found:
-        claims.append(_claim_of_forest(found["forest"]))
+        if key in by_method:
+            claims += _claims_of_macau(by_method[key])
+    if "forest" in by_method:
+        claims.append(_claim_of_forest(by_method["forest"]))
     for key, sign in (("quantile", 1.0), ("ngboost", 1.0), ("catboost", -1.0)):
-        if key in found:
-            claims.append(_claim_of_scale(found[key], sign))
-    if "conformal_forest" in found:
-        claims.append(_claim_of_average(found["conformal_forest"]))
-    if "gnll" in found:
-        error, noise = found["gnll"].std_error, found["gnll"].mean_noise
+        if key in by_method:
+            claims.append(_claim_of_scale(by_method[key], sign))
+    if "conformal_forest" in by_method:
+        claims.append(_claim_of_average(by_method["conformal_forest"]))
+    if "gnll" in by_method:
+        error, noise = by_method["gnll"].std_error, by_method["gnll"].mean_noise
         claims.append(
             judged(
                 "GNLL captures noise that grows linearly (section 4.1).",
@@ -224,7 +209,7 @@ def _claim_of_scale(score: HeteroscedasticScore, sign: float) -> Claim:
 
 
 def _claim_of_average(score: HeteroscedasticScore) -> Claim:
-    worst = max(score.coverage, key=lambda found: abs(found.observed - found.level))
+    worst = max(score.coverage, key=lambda coverage: abs(coverage.observed - coverage.level))
     return judged(
         "Inductive conformal prediction captures the noise on average (section 4.1).",
         f"The interval farthest from its level holds {100 * worst.observed:.0f} % of test rows "
@@ -346,9 +331,9 @@ def _claim_of_catboost(run: HeteroscedasticRun, score: HeteroscedasticScore) -> 
     )
 
 
-def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
+def _claim_of_order(by_method: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     """Pairs of methods with different CRPS in the table, which rounds to two digits."""
-    known = [score for score in found.values() if not math.isnan(score.paper_crps + score.crps)]
+    known = [score for score in by_method.values() if not math.isnan(score.paper_crps + score.crps)]
     pairs = [
         (near, far) if near.paper_crps < far.paper_crps else (far, near)
         for near, far in itertools.combinations(known, 2)
@@ -356,7 +341,7 @@ def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
     ]
     if not pairs:
         return []
-    kept = sum(near.crps < far.crps for near, far in pairs)
+    alike = sum(near.crps < far.crps for near, far in pairs)
     paper = sorted(known, key=lambda score: score.paper_crps)
     here = sorted(known, key=lambda score: score.crps)
     return [
@@ -364,8 +349,8 @@ def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
             f"CRPS, best first: {'; '.join(f'{s.label} {s.paper_crps:.2f}' for s in paper)} "
             "(table 1).",
             f"Best first: {'; '.join(f'{s.label} {s.crps:.3f}' for s in here)}. The table orders "
-            f"{len(pairs)} pairs of these methods. {kept} of them have the same order here.",
-            kept / len(pairs),
+            f"{len(pairs)} pairs of these methods. {alike} of them have the same order here.",
+            alike / len(pairs),
             _ORDERED,
             key="order",
             name="pairs in order",

@@ -54,15 +54,12 @@ class HeteroscedasticData(NamedTuple):
 
 
 class HeteroscedasticTest(NamedTuple):
-    """Rows of the training law that neither a fit nor a calibration sees, with their truth.
+    """Rows of the training law that neither a fit nor a calibration sees, with their truth."""
 
-    X : (n, 1); y, mean, std : (n,), mean and noise std of y at each row.
-    """
-
-    X: Array
-    y: Array
+    X: Array  # (n, 1)
+    y: Array  # (n,), as all that follow
     mean: Array
-    std: Array
+    std: Array  # of the noise
 
 
 @lru_cache(maxsize=16)

@@ -73,25 +73,23 @@ def intervals_section(
 ) -> Section:
     """One line per method: CRPS here and in the paper, coverage, errors and costs."""
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
-    beside = any(math.isfinite(one.paper_crps) for one in scores)
+    beside = any(math.isfinite(score.paper_crps) for score in scores)
     lines: list[tuple[str, ...]] = [
         ("Method", "CRPS / paper" if beside else "CRPS", "Excess CRPS", *levels,
          _thirds_head(scores), "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
     ]  # fmt: skip
     off: list[tuple[int, int]] = []
-    for one in scores:
-        covered = [_covered(c) for c in one.coverage] or [_NONE] * len(levels)
-        off += [
-            (len(lines), 3 + j)
-            for j, c in enumerate(one.coverage)
-            if not c.low <= c.level <= c.high
-        ]
-        costs = (digits(one.fit_seconds), digits(one.score_seconds), megabytes(one.memory_bytes))
-        errors = (digits(one.rmse), digits(one.std_error))
-        crps = _beside(one.crps, one.paper_crps)
-        thirds = " / ".join(_share(part.observed) for part in one.thirds)
+    for score in scores:
+        covered = [_covered(c) for c in score.coverage] or [_NONE] * len(levels)
+        missed = [not c.low <= c.level <= c.high for c in score.coverage]
+        off += [(len(lines), 3 + j) for j, is_off in enumerate(missed) if is_off]
+        seconds = (digits(score.fit_seconds), digits(score.score_seconds))
+        costs = (*seconds, megabytes(score.memory_bytes))
+        errors = (digits(score.rmse), digits(score.std_error))
+        crps = _beside(score.crps, score.paper_crps)
+        thirds = " / ".join(_share(part.observed) for part in score.thirds)
         thirds = f"{thirds} %" if thirds else _NONE
-        lines.append((one.label, crps, digits(one.excess), *covered, thirds, *errors, *costs))
+        lines.append((score.label, crps, digits(score.excess), *covered, thirds, *errors, *costs))
     how = _how_intervals(scores, settings)
     return Section(heading="Scorecard", table=lines, shaded=off, caption=how)
 
@@ -100,15 +98,15 @@ def foreign_section(
     scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings
 ) -> Section:
     """A line a method and a column a score that one of them has."""
-    keys = [key for key in SCORES if any(a.key == key for one in scores for a in one.auroc)]
-    level = next((one.outside[0].level for one in scores if one.outside), None)
+    keys = [key for key in SCORES if any(a.key == key for score in scores for a in score.auroc)]
+    level = next((score.outside[0].level for score in scores if score.outside), None)
     held = [] if level is None else [f"In {100 * level:g} %, left / right of the rows"]
     lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys), *held)]
-    for one in scores:
-        found = {a.key: _beside(a.value, a.paper) for a in one.auroc}
-        shares = " / ".join(_share(part.observed) for part in one.outside)
+    for score in scores:
+        aurocs = {a.key: _beside(a.value, a.paper) for a in score.auroc}
+        shares = " / ".join(_share(part.observed) for part in score.outside)
         beyond = [f"{shares} %" if shares else _NONE] if held else []
-        lines.append((one.label, *(found.get(key, _NONE) for key in keys), *beyond))
+        lines.append((score.label, *(aurocs.get(key, _NONE) for key in keys), *beyond))
     return Section(
         heading="Detecting foreign rows",
         table=lines,
@@ -122,12 +120,12 @@ def foreign_section(
 
 
 def _levels(scores: Sequence[HeteroscedasticScore]) -> tuple[LevelCoverage, ...]:
-    return next((one.coverage for one in scores if one.coverage), ())
+    return next((score.coverage for score in scores if score.coverage), ())
 
 
 def _thirds_head(scores: Sequence[HeteroscedasticScore]) -> str:
     """The column of the coverage by thirds of x names its level."""
-    level = next((one.thirds[0].level for one in scores if one.thirds), None)
+    level = next((score.thirds[0].level for score in scores if score.thirds), None)
     return "By thirds of x" if level is None else f"In {100 * level:g} %, by thirds of x"
 
 
@@ -135,10 +133,10 @@ def _share(value: float) -> str:
     return f"{100 * value:.0f}" if math.isfinite(value) else _NONE
 
 
-def _covered(found: LevelCoverage) -> str:
+def _covered(coverage: LevelCoverage) -> str:
     """The share held and how many points that is from nominal."""
-    off = 100 * (found.observed - found.level)
-    return f"{100 * found.observed:.1f} % ({off:+.1f})".replace("-", "\u2212")
+    off = 100 * (coverage.observed - coverage.level)
+    return f"{100 * coverage.observed:.1f} % ({off:+.1f})".replace("-", "\u2212")
 
 
 def _beside(value: float, paper: float) -> str:
@@ -147,7 +145,7 @@ def _beside(value: float, paper: float) -> str:
 
 def _how_novelty(scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings) -> str:
     """Which tail the novelty scores of the table have, where there are any."""
-    if not any("novelty" in METHODS[one.method].scores for one in scores):
+    if not any("novelty" in METHODS[score.method].scores for score in scores):
         return ""
     if settings.tail == TAILS[0]:
         return " Outside the rows, novelty scores go on rising here."
@@ -159,12 +157,10 @@ def _how_intervals(
 ) -> str:
     truth = digits(scores[0].truth_crps)
     kinds: dict[str, list[str]] = {}
-    for one in scores:
-        if one.crps_kind not in ("", "normal"):
-            kinds.setdefault(one.crps_kind, []).append(one.label)
-    kind = "".join(
-        f" CRPS of {' and '.join(names)} uses the {how}." for how, names in kinds.items()
-    )
+    for score in scores:
+        if score.crps_kind not in ("", "normal"):
+            kinds.setdefault(score.crps_kind, []).append(score.label)
+    kind = "".join(f" CRPS of {' and '.join(each)} uses the {how}." for how, each in kinds.items())
     beside = " On the paper's test rows the true distribution can differ by about 0.01."
     if settings.noise_slope != PAPER.noise_slope:
         beside = f" The paper's CRPS is left out because its noise is {PAPER.noise_slope:g} x."
@@ -227,8 +223,8 @@ def _data_lines(settings: HeteroscedasticSettings) -> list[str]:
 
 def _method_lines(plan: HeteroscedasticSettings, settings: HeteroscedasticSettings) -> list[str]:
     kind, own = METHODS[plan.method], plan.method
-    given = heteroscedastic_arguments(plan) | ({} if plan.tail == TAILS[0] else {"tail": plan.tail})
-    lines = [f"# {kind.label}", *call_lines(f"{own} = {builder_of(plan).name}", given)]
+    knobs = heteroscedastic_arguments(plan) | ({} if plan.tail == TAILS[0] else {"tail": plan.tail})
+    lines = [f"# {kind.label}", *call_lines(f"{own} = {builder_of(plan).name}", knobs)]
     lines.append(f"{own}.fit(rows.X, rows.y)")
     if not kind.parts:
         return [
@@ -318,15 +314,15 @@ def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
     rows: list[list[object]] = []
     for score in scores:
         row: list[object] = [score.label, score.crps, score.truth_crps, score.excess]
-        row.append(score.paper_crps)
-        covered = {found.level: found.observed for found in score.coverage}
+        row += [score.paper_crps]
+        covered = {coverage.level: coverage.observed for coverage in score.coverage}
         row += [covered.get(level, np.nan) for level in (0.5, 0.8, 0.95)]
         row += [part.observed for part in score.thirds] or [np.nan] * 3
         row += [score.thirds[0].level if score.thirds else np.nan]
         row += [score.rmse, score.std_error, score.noise_ratio, score.data_share]
         for key in SCORES:
-            found = next((found for found in score.auroc if found.key == key), None)
-            row += [np.nan, np.nan] if found is None else [found.value, found.paper]
+            auroc = next((auroc for auroc in score.auroc if auroc.key == key), None)
+            row += [np.nan, np.nan] if auroc is None else [auroc.value, auroc.paper]
         rows.append([*row, score.fit_seconds, score.score_seconds])
     names += ["coverage_50", "coverage_80", "coverage_95"]
     names += ["covered_left", "covered_middle", "covered_right", "level_of_thirds"]
@@ -349,10 +345,10 @@ def _figure(
     keep: Keep | None,
 ) -> Curves:
     panels = [
-        MethodPanel(one.method, one.view, one.note, level_intervals(one.fit, settings))
-        if one.view is not None
-        else MethodPanel(one.method, note=one.note)
-        for one in seen
+        MethodPanel(method.method, method.view, method.note, level_intervals(method.fit, settings))
+        if method.view is not None
+        else MethodPanel(method.method, note=method.note)
+        for method in seen
     ]
     levels = tuple(map(level_text, LEVELS))
     knobs = [knob._replace(texts=levels) if knob.key == "level" else knob for knob in knobs]
@@ -400,10 +396,10 @@ def _join(
     depends = (settings.conformal, settings.level)
     scores = tuple(
         keep(
-            f"heteroscedastic:score:{fit.method}", [fit, found], depends,
-            partial(score_heteroscedastic, fit, found, settings),
+            f"heteroscedastic:score:{fit.method}", [fit, measure], depends,
+            partial(score_heteroscedastic, fit, measure, settings),
         )
-        for fit, _, found in ready
+        for fit, _, measure in ready
     )  # fmt: skip
     return run._replace(scores=sort_scores(scores, values.sort))
 
@@ -424,9 +420,14 @@ HETEROSCEDASTIC = Compared(
     fit=fit_heteroscedastic,
     opening=OPENING,
     view=view_heteroscedastic,
-    depends=lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
+    depends=lambda _, settings: (
+        shown_range(settings),
+        settings.conformal,
+        settings.level,
+        settings.tail,
+    ),
     place="heteroscedastic-panels",
-    rows=lambda one: (one.rows, one.noise_slope, one.seed),
+    rows=lambda settings: (settings.rows, settings.noise_slope, settings.seed),
     figure=_figure,
     followed=(*sliders(HeteroscedasticSettings), "left_from", "right_to"),
     run=_run,
@@ -481,8 +482,17 @@ settings. Conditional novelty uses only the features along the path to the leaf.
 that is the same. Inference novelty compares the prediction with the leaf's predictions in training.
 """,
     terms=(
-        *("total", "data", "knowledge", "novelty", "conditional_novelty", "inference_novelty"),
-        *("foreign_rows", "conformal", "crps", "coverage", "auroc"),
+        "total",
+        "data",
+        "knowledge",
+        "novelty",
+        "conditional_novelty",
+        "inference_novelty",
+        "foreign_rows",
+        "conformal",
+        "crps",
+        "coverage",
+        "auroc",
     ),
     departures="MACAU",
 )

@@ -53,22 +53,19 @@ _NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 
 
 class ScoreCurve(NamedTuple):
-    """A score for foreign rows: larger is more foreign.
-
-    key, label : str; values : (n,); spread : (n,) its std over the trees, or None.
-    """
+    """A score for foreign rows: larger is more foreign."""
 
     key: str
     label: str
-    values: Array
-    spread: Array | None
+    values: Array  # (n,)
+    spread: Array | None  # (n,): its std over the trees
 
 
 class LevelInterval(NamedTuple):
-    """A method's own interval of a level: level : float; lower, upper : (n,)."""
+    """A method's own interval of a level."""
 
     level: float
-    lower: Array
+    lower: Array  # (n,), as is `upper`
     upper: Array
 
 
@@ -116,9 +113,8 @@ def predict_rows(
     kind = METHODS[method]
     if not kind.parts:
         nothing = np.zeros(len(X))
-        only = ScoreCurve(
-            kind.scores[0], SCORES[kind.scores[0]].label, model.score_novelty(X), None
-        )
+        (key,) = kind.scores
+        only = ScoreCurve(key, SCORES[key].label, model.score_novelty(X), None)
         return Prediction(None, nothing, nothing, nothing, (), (only,), None)
     loc, uncertainty = _moments(model, X)
     curves = [
@@ -126,10 +122,10 @@ def predict_rows(
         for part, values in zip(PARTS, uncertainty, strict=True)
         if scored and part in kind.scores
     ]
-    said = Prediction(loc, *uncertainty, _own_intervals(model, X), tuple(curves), None)
+    prediction = Prediction(loc, *uncertainty, _own_intervals(model, X), tuple(curves), None)
     if scored and "novelty" in kind.scores:
-        return score_again(said, model, X, tail)
-    return said
+        return score_again(prediction, model, X, tail)
+    return prediction
 
 
 def score_again(prediction: Prediction, model: Any, X: Array, tail: str) -> Prediction:
@@ -137,9 +133,9 @@ def score_again(prediction: Prediction, model: Any, X: Array, tail: str) -> Pred
     judge = copy.copy(model)  # sessions share the model; the copy shares what was fitted
     judge.tail = tail
     novelty = judge.score_novelty(X)
-    kept = tuple(curve for curve in prediction.curves if curve.key not in _NOVELTIES)
+    others = tuple(curve for curve in prediction.curves if curve.key not in _NOVELTIES)
     scored = tuple(_novelty_curve(novelty, key) for key in _NOVELTIES)
-    return prediction._replace(curves=kept + scored, signed_inference=novelty.inference_novelty)
+    return prediction._replace(curves=others + scored, signed_inference=novelty.inference_novelty)
 
 
 def _moments(model: Any, X: Array) -> tuple[Array, Uncertainty]:
@@ -160,40 +156,39 @@ def _novelty_curve(novelty: Any, key: str) -> ScoreCurve:
 def _own_intervals(model: Any, X: Array) -> tuple[LevelInterval, ...]:
     if not hasattr(model, "predict_intervals"):
         return ()
-    found = model.predict_intervals(X)
-    return tuple(
-        LevelInterval(float(level), lower, upper)
-        for level, lower, upper in zip(*found, strict=True)
-    )
+    intervals = zip(*model.predict_intervals(X), strict=True)
+    return tuple(LevelInterval(float(level), lower, upper) for level, lower, upper in intervals)
 
 
 def interval_of(
     prediction: Prediction, level: float, factor: float | None = None
-) -> tuple[Array | None, Array | None]:
+) -> tuple[Array, Array]:
     """The central interval of a level: the method's own, or that of a normal."""
-    if prediction.loc is None:
-        return None, None
-    if factor is None:
-        for own in prediction.intervals:
-            if abs(own.level - level) < SAME_LEVEL:
-                return own.lower, own.upper
+    assert prediction.loc is not None  # else the method predicts nothing
+    if factor is None and (own := _own_interval(prediction, level)):
+        return own
     half = (factor or 1.0) * float(ndtri(0.5 + level / 2.0)) * np.sqrt(prediction.total)
     return prediction.loc - half, prediction.loc + half
+
+
+def _own_interval(prediction: Prediction, level: float) -> tuple[Array, Array] | None:
+    same = (own for own in prediction.intervals if abs(own.level - level) < SAME_LEVEL)
+    return next(((own.lower, own.upper) for own in same), None)
 
 
 def conformal_factor(prediction: Prediction, y: Array, level: float) -> float:
     """The factor on all stds with which a normal's interval holds its level on these rows.
 
-    >>> one, none = np.ones(19), np.zeros(19)
-    >>> found = Prediction(none, one, one, none, (), (), None)
-    >>> round(conformal_factor(found, np.arange(1.0, 20.0), 0.95) * 1.96, 1)
+    >>> ones, none = np.ones(19), np.zeros(19)
+    >>> prediction = Prediction(none, ones, ones, none, (), (), None)
+    >>> round(conformal_factor(prediction, np.arange(1.0, 20.0), 0.95) * 1.96, 1)
     19.0
     """
     assert prediction.loc is not None
     scale = np.sqrt(prediction.total)
     least = _LEAST_SCALE * max(float(scale.max()), float(np.ptp(y)), 1e-300)
-    found = conformal_scales(y, prediction.loc, np.maximum(scale, least), levels=[level])
-    return float(found.stretch[0])
+    scales = conformal_scales(y, prediction.loc, np.maximum(scale, least), levels=[level])
+    return float(scales.stretch[0])
 
 
 Ends = Array | None
@@ -264,17 +259,14 @@ class HeteroscedasticView:
 
 
 class HeteroscedasticMeasure(NamedTuple):
-    """One method's predictions for test and foreign rows, and how long they took.
-
-    foreign_X : (n_ood, 1); seconds : of both predictions together.
-    """
+    """One method's predictions for test and foreign rows, and how long they took."""
 
     plan: HeteroscedasticSettings  # of one method
     test: HeteroscedasticTest
-    foreign_X: Array
+    foreign_X: Array  # (n_ood, 1)
     of_test: Prediction
     of_foreign: Prediction
-    seconds: float
+    seconds: float  # of both predictions together
 
     @property
     def method(self) -> str:
@@ -309,7 +301,8 @@ def fit_heteroscedastic(plan: HeteroscedasticSettings) -> HeteroscedasticFit:
     seconds = time.perf_counter() - began
     grid = predict_rows(model, plan.method, data.grid)
     has_novelty = "novelty" in METHODS[plan.method].scores
-    fit = HeteroscedasticFit(
+    _FITS.add()
+    return HeteroscedasticFit(
         plan,
         data,
         model,
@@ -319,8 +312,6 @@ def fit_heteroscedastic(plan: HeteroscedasticSettings) -> HeteroscedasticFit:
         None if record.opaque else held_bytes(model),
         score_again(grid, model, data.grid, "clip") if has_novelty else None,
     )
-    _FITS.add()
-    return fit
 
 
 def view_heteroscedastic(
@@ -330,26 +321,28 @@ def view_heteroscedastic(
     check_settings(settings)
     data = fit.data
     low, high = shown_range(settings)
-    shown = (data.x >= low) & (data.x <= high)
-    at = fit.grid_of(settings.tail).take(shown)
+    places = (data.x >= low) & (data.x <= high)
+    at = fit.grid_of(settings.tail).take(places)
     factor = heteroscedastic_factor(fit, settings, settings.level)
-    lower, upper = interval_of(at, settings.level, factor if settings.conformal else None)
-    inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, (lower, upper))
+    ends: tuple[Ends, Ends] = None, None
+    if at.loc is not None:
+        ends = interval_of(at, settings.level, factor if settings.conformal else None)
+    inner_lower, inner_upper = _inner(fit.method, at, settings.level, factor, ends)
     return HeteroscedasticView(
         method=fit.method,
         label=fit.label,
-        x=data.x[shown],
-        support=data.support[shown],
-        true_mean=data.true_mean[shown],
-        true_variance=data.true_variance[shown],
+        x=data.x[places],
+        support=data.support[places],
+        true_mean=data.true_mean[places],
+        true_variance=data.true_variance[places],
         parts=METHODS[fit.method].parts,
         loc=at.loc,
         total=at.total,
         data=at.data,
         knowledge=at.knowledge,
         scale=factor * np.sqrt(at.total),
-        lower=lower,
-        upper=upper,
+        lower=ends[0],
+        upper=ends[1],
         inner_lower=inner_lower,
         inner_upper=inner_upper,
         factor=factor,
@@ -381,13 +374,10 @@ def heteroscedastic_factor(
 
 
 class LevelIntervals(NamedTuple):
-    """What a view's intervals are at every level of `plan.LEVELS`, in this order.
+    """What a view's intervals are at every level of `plan.LEVELS`, in this order."""
 
-    factors : tuple of float, of the conformal step; own : tuple of (lower, upper), (n_grid,) each,
-    or None where the method's interval is that of a normal.
-    """
-
-    factors: tuple[float, ...]
+    factors: tuple[float, ...]  # of the conformal step
+    # lower and upper, (n_grid,) each; None where the method's interval is that of a normal
     own: tuple[tuple[Array, Array] | None, ...]
 
 
@@ -396,18 +386,17 @@ def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) 
 
     >>> settings = HeteroscedasticSettings(rows=500, trees=20)
     >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
-    >>> found = level_intervals(fit, settings)
-    >>> len(found.factors) == len(LEVELS), found.own[0]
+    >>> intervals = level_intervals(fit, settings)
+    >>> len(intervals.factors) == len(LEVELS), intervals.own[0]
     (True, None)
     """
     low, high = shown_range(settings)
-    shown = (fit.data.x >= low) & (fit.data.x <= high)
+    grid = fit.grid.take((fit.data.x >= low) & (fit.data.x <= high))
     wrapped = replace(settings, conformal=True)
     factors, own = [], []
     for level in LEVELS:
         factors.append(heteroscedastic_factor(fit, wrapped, level))
-        ends = (one for one in fit.grid.intervals if abs(one.level - level) < SAME_LEVEL)
-        own.append(next(((one.lower[shown], one.upper[shown]) for one in ends), None))
+        own.append(_own_interval(grid, level))
     return LevelIntervals(tuple(factors), tuple(own))
 
 

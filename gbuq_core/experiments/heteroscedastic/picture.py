@@ -198,23 +198,23 @@ class _Seen:
             for part in (slice(None), self.support if self.support.any() else slice(None))
         ]
         self.x_range, self.y_range = (self.axes[settings.focus][name] for name in "xy")
-        self.judged = [judge(one.view, settings.score) for one in methods]
+        self.judged = [judge(panel.view, settings.score) for panel in methods]
         known = [judged for judged in self.judged if judged is not None]
-        keys = list(dict.fromkeys(one.key for one in known))
+        keys = list(dict.fromkeys(score.key for score in known))
         self.one_scale = not settings.own_scale and len(keys) <= 1
         self.scales = {key: self._range([j for j in known if j.key == key]) for key in keys}
 
     @property
     def predicting(self) -> list[HeteroscedasticView]:
         """The views that have a mean."""
-        views = (one.view for one in self.methods)
+        views = (panel.view for panel in self.methods)
         return [view for view in views if view is not None and view.loc is not None]
 
-    def say(self, one: MethodPanel, judged: DrawnScore | None) -> str:
+    def say(self, panel: MethodPanel, judged: DrawnScore | None) -> str:
         """A panel in a sentence: its score where rows are, and at both ends of the picture."""
-        label = METHOD_STYLES[one.method].label
+        label = METHOD_STYLES[panel.method].label
         if judged is None:
-            return f"{label}: {one.note}."
+            return f"{label}: {panel.note}."
         values, inside = judged.values, judged.values[self.support]
         return (
             f"{label}: where there are rows, {judged.label} lies between {short(inside.min())} and "
@@ -237,11 +237,10 @@ class _Seen:
         if not self.settings.log:
             return values
         least = _LEAST * usual if usual > 0.0 else _LEAST
-        logs: Array = np.log10(np.maximum(values, least))
-        return logs
+        return np.log10(np.maximum(values, least))
 
     def _range(self, judged: Sequence[DrawnScore]) -> list[float]:
-        every = np.concatenate([np.append(self.at(one), self.mark(one)) for one in judged])
+        every = np.concatenate([np.append(self.at(score), self.mark(score)) for score in judged])
         every = every[np.isfinite(every)]
         low = float(every.min()) if len(every) else 0.0
         high = float(every.max()) if len(every) else 1.0
@@ -260,60 +259,60 @@ class _Seen:
 
 
 def _panel(
-    one: MethodPanel,
+    panel: MethodPanel,
     judged: DrawnScore | None,
     seen: _Seen,
     behind: Sequence[Part],
     truth: Sequence[Part],
 ) -> Part:
-    style, view = METHOD_STYLES[one.method], one.view
+    style, view = METHOD_STYLES[panel.method], panel.view
     bands = [] if view is None else _bands(view, seen)
     return {
         "range": seen.y_range,
         "label": "y",
         "title": style.label,
-        "note": one.note or ("" if view is None else note_of(view, seen.settings)),
+        "note": panel.note or ("" if view is None else note_of(view, seen.settings)),
         "colour": style.colour,
         "layers": [*behind, *bands, *truth, *_mean(view, seen)],
         "below": _below(style.colour, judged, seen),
         # What knobs of the bar change, and what they need: intervals.js.
-        "live": {"first": len(behind), "count": len(bands) + _NOISE_LINES, **_widths(one, seen)},
+        "live": {"first": len(behind), "count": len(bands) + _NOISE_LINES, **_widths(panel, seen)},
     }
 
 
-def _widths(one: MethodPanel, seen: _Seen) -> Part:
+def _widths(panel: MethodPanel, seen: _Seen) -> Part:
     """A method's mean, stds and factors, from which its bands of any level are made."""
-    view, levels, at = one.view, one.levels, seen.bands
+    view, levels, at = panel.view, panel.levels, seen.bands
     if view is None or levels is None:
         return {}
     plain, wrapped = (replace(seen.settings, conformal=on) for on in (False, True))
     factors = (replace(view, factor=factor) for factor in levels.factors)
     notes = [note_of(view, plain), *(note_of(scaled, wrapped) for scaled in factors)]
-    found: Part = {
-        "notes": [one.note] * len(notes) if one.note else notes,
+    live: Part = {
+        "notes": [panel.note] * len(notes) if panel.note else notes,
         "factors": list(levels.factors),
     }
     if view.loc is None:
-        return found
-    found |= {"x": rounded(seen.x[at]), "loc": rounded(view.loc[at])}
+        return live
+    live |= {"x": rounded(seen.x[at]), "loc": rounded(view.loc[at])}
     for name in PARTS:
         std = np.sqrt(getattr(view, name)[at])
-        found[name] = rounded(std) if name in (*view.parts, "total") else None
-    found["own"] = [
+        live[name] = rounded(std) if name in (*view.parts, "total") else None
+    live["own"] = [
         None if ends is None else [rounded(end[at]) for end in ends] for ends in levels.own
     ]
-    return found
+    return live
 
 
 def _live(seen: _Seen, at: dict[str, int | bool]) -> Part:
     """What all panels share for knobs of the bar, as intervals.js reads it."""
     few, spreads, place = seen.lines, [], 0
-    for panel, (one, judged) in enumerate(zip(seen.methods, seen.judged, strict=True)):
-        view = one.view
+    for number, (panel, judged) in enumerate(zip(seen.methods, seen.judged, strict=True)):
+        view = panel.view
         place += view is not None and view.loc is not None
-        if view is not None and one.levels is not None and view.parts:
+        if view is not None and panel.levels is not None and view.parts:
             std = np.sqrt(view.data + view.knowledge)
-            spreads.append({"at": place, "panel": panel, "std": rounded(std[few])})
+            spreads.append({"at": place, "panel": number, "std": rounded(std[few])})
         place += judged is not None
     return {
         "kind": "intervals",
@@ -335,19 +334,19 @@ def _bands(view: HeteroscedasticView, seen: _Seen) -> list[Part]:
     """The light band, the rim outside it from below, and the outline of the whole."""
     if view.loc is None or view.lower is None or view.upper is None:
         return []
-    colour, shown, at = METHOD_STYLES[view.method].colour, seen.settings.bands, seen.bands
+    colour, bands, at = METHOD_STYLES[view.method].colour, seen.settings.bands, seen.bands
     x, loc, outer = seen.x[at], view.loc[at], (view.lower[at], view.upper[at])
     parts: list[Part] = []
     low = high = loc
-    if view.inner_lower is not None and view.inner_upper is not None and "data" in shown:
+    if view.inner_lower is not None and view.inner_upper is not None and "data" in bands:
         low, high = view.inner_lower[at], view.inner_upper[at]
         parts.append(band(x, low, high, colour, _DATA))
-    if "knowledge" in view.parts and "knowledge" in shown:
+    if "knowledge" in view.parts and "knowledge" in bands:
         half = _n_std(seen.settings.level) * view.factor * np.sqrt(view.knowledge[at])
-        rim = outer if "data" in shown else (loc - half, loc + half)
+        rim = outer if "data" in bands else (loc - half, loc + half)
         parts.append(band(x, rim[0], low, colour, _KNOWLEDGE))
         parts.append(band(x, high, rim[1], colour, _KNOWLEDGE))
-    if "total" in shown:
+    if "total" in bands:
         parts += [line(x, end, colour, **_EDGE) for end in outer]
     return parts
 
@@ -372,19 +371,19 @@ def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:
     if judged is None:
         return {"range": [0.0, 1.0], "label": "", "layers": layers, "own": False, "empty": True}
     x, values, mark = seen.x[seen.lines], seen.at(judged), seen.mark(judged)
-    shown = seen.range_of(judged)
+    ends = seen.range_of(judged)
     if math.isfinite(mark):
         above = np.maximum(values, mark)
         layers.append(band(x, np.full(len(x), mark), above, colour, _BEYOND))
         layers.append(line(x[[0, -1]], [mark, mark], **_MARK))
     layers.append(line(x, values, colour, 1.8))
     for low, high in seen.foreign:
-        layers.append(line([low, high], [shown[0], shown[0]], **_SAMPLED))
+        layers.append(line([low, high], [ends[0], ends[0]], **_SAMPLED))
     label = f"log\u2081\u2080 {judged.label}" if seen.settings.log else judged.label
     if seen.quiet:
         label += f" (dotted: {USUAL} % of rows lie below; thick: foreign rows)"
     layers.append({"kind": "words", "text": label})
-    return {"range": shown, "label": "score", "layers": layers, "own": not seen.one_scale}
+    return {"range": ends, "label": "score", "layers": layers, "own": not seen.one_scale}
 
 
 def _dots(seen: _Seen) -> Part:
@@ -396,15 +395,15 @@ def _dots(seen: _Seen) -> Part:
 
 def _legend(seen: _Seen, bands: Sequence[str], width: str) -> list[Part]:
     """In the colour of a single method, in the page's ink for several."""
-    colours = {METHOD_STYLES[one.method].colour for one in seen.methods}
+    colours = {METHOD_STYLES[panel.method].colour for panel in seen.methods}
     colour = colours.pop() if len(colours) == 1 else "text"
-    shown = seen.predicting
+    views = seen.predicting
     has = {
-        "data": any(view.inner_lower is not None for view in shown),
-        "knowledge": any("knowledge" in view.parts for view in shown),
+        "data": any(view.inner_lower is not None for view in views),
+        "knowledge": any("knowledge" in view.parts for view in views),
     }
     entries: list[Part] = []
-    if shown:
+    if views:
         entries.append({"name": "prediction", "kind": "line", "colour": colour, "width": 2.2})
     area = {"kind": "band", "colour": colour}
     for part, opacity, name in (
@@ -413,7 +412,7 @@ def _legend(seen: _Seen, bands: Sequence[str], width: str) -> list[Part]:
     ):
         if has[part] and part in bands:
             entries.append({"name": name, **area, "opacity": opacity, "part": part})
-    if shown and "total" in bands:
+    if views and "total" in bands:
         total = {"name": "total", "kind": "line", "colour": colour, **_EDGE}
         entries.append({**total, "part": "total"})
     entries.append({"name": "true mean", "kind": "line", **_TRUTH})
@@ -441,7 +440,7 @@ def _places(seen: _Seen, width: str) -> dict[str, list[list[float]]]:
         if inner:
             within[f"data {width}"] = [(view.loc[at] + end) / 2 for end in inner]
         pairs = zip(inner or [view.loc[at]] * 2, ends, strict=True)
-        within["knowledge, outside it"] = [(one + other) / 2 for one, other in pairs]
+        within["knowledge, outside it"] = [(near + far) / 2 for near, far in pairs]
     rows, gaps = {"rows": sum(SUPPORT) / 2}, stretches(seen.x, ~seen.support)
     return label_places(seen.x[at], (seen.x_range, seen.y_range), lines, within, rows, gaps)
 
@@ -451,8 +450,8 @@ def _read(seen: _Seen) -> Part:
     few = seen.lines
     truth = rounded(seen.true_mean[few]), rounded(seen.true_std[few])
     values: list[Part] = [{"name": "truth", "at": truth[0], "spread": truth[1]}]
-    for one, judged in zip(seen.methods, seen.judged, strict=True):
-        label, view = METHOD_STYLES[one.method].label, one.view
+    for panel, judged in zip(seen.methods, seen.judged, strict=True):
+        label, view = METHOD_STYLES[panel.method].label, panel.view
         predicts = view is not None and view.loc is not None
         if view is not None and view.loc is not None:
             std = view.factor * np.sqrt(view.data + view.knowledge)

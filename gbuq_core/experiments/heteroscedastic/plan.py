@@ -122,7 +122,7 @@ def _of_forests(default: float, argument: str, choices: tuple[float, ...], **mor
     """A knob of the forests' records, for all methods that take it."""
     return setting(
         default, of=f"forest.{argument}", arg=argument, group="method", choices=choices, **more,
-        uses=lambda one: argument in {knob.key for knob in METHODS[one.method].record.knobs},
+        uses=lambda plan: argument in {knob.key for knob in METHODS[plan.method].record.knobs},
     )  # fmt: skip
 
 
@@ -184,7 +184,7 @@ class HeteroscedasticSettings:
     tail: str = setting(
         "rise", "Novelty beyond the rows", group="view", plain=True,
         named={"goes on rising": "rise", "ends at 5.2": "clip"},
-        uses=lambda one: "novelty" in METHODS[one.method].scores,
+        uses=lambda plan: "novelty" in METHODS[plan.method].scores,
         help="The authors' z-scores stop at 5.2. Ours go on rising. Changing this scores the rows "
         "again, without retraining.",
     )  # fmt: skip
@@ -260,20 +260,17 @@ def check_settings(settings: HeteroscedasticSettings) -> None:
 def heteroscedastic_arguments(plan: HeteroscedasticSettings) -> dict[str, Any]:
     """All arguments of the estimator for settings of one method."""
     record, builder = METHODS[plan.method].record, builder_of(plan)
-    given = {
-        "levels": LEVELS,
-        **arguments(plan),
-        "n_jobs": 1,
-    }  # so few rows that threads would wait
-    given = {
+    # So few rows that threads would wait.
+    options = {"levels": LEVELS, **arguments(plan), "n_jobs": 1}
+    options = {
         name: value
-        for name, value in given.items()
+        for name, value in options.items()
         if name in builder.takes or name not in ("levels", "n_jobs", "random_state")
     }
-    given |= {name: record.knob(name).default for name in builder.at_most}
+    options |= {name: record.knob(name).default for name in builder.at_most}
     if builder.fixed.get("leaf_model") == "linear":
-        given["leaf_features"] = "path"  # as in the paper
-    return builder.arguments(given)
+        options["leaf_features"] = "path"  # as in the paper
+    return builder.arguments(options)
 
 
 def builder_of(plan: HeteroscedasticSettings) -> Builder:

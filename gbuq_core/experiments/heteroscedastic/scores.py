@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -85,42 +85,28 @@ PAPER_TABLE: Mapping[tuple[str, str], PaperRow] = MappingProxyType(
 )
 
 
-def paper_crps(method: str) -> float:
-    """The table's CRPS of a method with its total uncertainty; NaN where there is none."""
-    row = PAPER_TABLE.get((method, "total"))
-    return _NAN if row is None else row.crps
-
-
-def paper_auroc(method: str, score: str) -> float:
-    """The table's AUROC of a method's score; NaN where there is none."""
-    row = PAPER_TABLE.get((method, score))
-    return _NAN if row is None else row.auroc
+def paper_row(method: str, score: str = "total") -> PaperRow:
+    """The table's line of a method with a score; NaN where there is none."""
+    return PAPER_TABLE.get((method, score), PaperRow(_NAN, _NAN))
 
 
 class LevelCoverage(NamedTuple):
-    """Share of test rows in their central intervals of a level.
-
-    level, observed, low, high : float, the last two the exact binomial band at 95 %; factor :
-    float, of the conformal step at this level, 1 without it.
-    """
+    """Share of test rows in their central intervals of a level."""
 
     level: float
     observed: float
-    low: float
+    low: float  # with `high` the exact binomial band at 95 %
     high: float
-    factor: float
+    factor: float  # of the conformal step at this level, 1 without it
 
 
 class PlaceCoverage(NamedTuple):
-    """Share of the test rows between two places of x that lie in their interval of a level.
-
-    low, high : float, in units of x; level : float; observed : float, NaN where no row lies.
-    """
+    """Share of the test rows between two places of x that lie in their interval of a level."""
 
     low: float
     high: float
     level: float
-    observed: float
+    observed: float  # NaN where no row lies
 
 
 class ScoreAuroc(NamedTuple):
@@ -142,22 +128,22 @@ class HeteroscedasticScore:
     method: str
     label: str
     # on test rows, in units of y; after the conformal step, if there is one, at its level
-    crps: float
+    crps: float = _NAN
     # of which distribution: a normal with the method's mean and std, and where they come from for
     # methods that give intervals; "" without
-    crps_kind: str
+    crps_kind: str = ""
     # `truth_crps`, `excess`: the truth's own on the same rows, and how much more the method's is
     truth_crps: float
-    excess: float
-    coverage: tuple[LevelCoverage, ...]  # at `LEVELS`
+    excess: float = _NAN
+    coverage: tuple[LevelCoverage, ...] = ()  # at `LEVELS`
     # `rmse`, `std_error`: root mean squared error of the mean to the true mean and of the std to
     # the true noise std, over test rows, in units of y
-    rmse: float
-    std_error: float
+    rmse: float = _NAN
+    std_error: float = _NAN
     # `mean_std`, `mean_noise`: the mean std over test rows, and the true one
-    mean_std: float
+    mean_std: float = _NAN
     mean_noise: float
-    data_share: float  # mean data uncertainty by mean total uncertainty over test rows
+    data_share: float = _NAN  # mean data uncertainty by mean total uncertainty over test rows
     auroc: tuple[ScoreAuroc, ...]  # in the order of the method's scores
     paper_crps: float  # table 1's, where the noise is the paper's: CRPS grows with it
     # `fit_seconds`, `score_seconds`: of the training, and of predicting test and foreign rows
@@ -176,48 +162,50 @@ class HeteroscedasticScore:
 
     def auroc_of(self, key: str) -> float:
         """AUROC of a score; NaN if the method has no such score."""
-        return next((found.value for found in self.auroc if found.key == key), _NAN)
+        return next((auroc.value for auroc in self.auroc if auroc.key == key), _NAN)
 
 
 def score_heteroscedastic(
     fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
 ) -> HeteroscedasticScore:
     """Score one method from its predictions."""
-    test, at = measure.test, measure.of_test
-    truth = crps_gaussian(test.y, test.mean, test.std)
-    found = _Numbers(_NAN, "", (), _NAN, _NAN, _NAN, _NAN)
-    if at.loc is not None:
-        found = _numbers(fit, measure, settings)
-    return HeteroscedasticScore(
+    test, same_noise = measure.test, settings.noise_slope == PAPER.noise_slope
+    score = HeteroscedasticScore(
         method=fit.method,
         label=fit.label,
-        crps=found.crps,
-        crps_kind=found.crps_kind,
-        truth_crps=truth,
-        excess=found.crps - truth,
-        coverage=found.coverage,
-        rmse=found.rmse,
-        std_error=found.std_error,
-        mean_std=found.mean_std,
+        truth_crps=crps_gaussian(test.y, test.mean, test.std),
         mean_noise=float(test.std.mean()),
-        data_share=found.data_share,
         auroc=_aurocs(fit, measure),
-        paper_crps=paper_crps(fit.method) if settings.noise_slope == PAPER.noise_slope else _NAN,
+        paper_crps=paper_row(fit.method).crps if same_noise else _NAN,
         fit_seconds=fit.seconds,
         score_seconds=measure.seconds,
         memory_bytes=fit.memory_bytes,
-        thirds=() if at.loc is None else _by_thirds(fit, measure, settings),
-        outside=() if at.loc is None else _outside(fit, measure, settings),
+    )
+    at = measure.of_test
+    if at.loc is None:
+        return score
+    scale = heteroscedastic_factor(fit, settings, settings.level) * np.sqrt(at.total)
+    crps, total = crps_gaussian(test.y, at.loc, scale), float(at.total.mean())
+    has_data = "data" in METHODS[fit.method].parts
+    return replace(
+        score,
+        crps=crps,
+        crps_kind=_CRPS_KINDS.get(fit.method, "normal"),
+        excess=crps - score.truth_crps,
+        coverage=tuple(_coverage(fit, measure, settings, level) for level in LEVELS),
+        rmse=rmse(test.mean, at.loc),
+        std_error=rmse(test.std, scale),
+        mean_std=float(scale.mean()),
+        data_share=float(at.data.mean()) / total if has_data and total > 0.0 else _NAN,
+        thirds=_by_thirds(fit, measure, settings),
+        outside=_outside(fit, measure, settings),
     )
 
 
 def score_all(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
     """Score all methods. The smallest excess comes first; methods without one come last."""
-    found = [
-        score_heteroscedastic(fit, measure, run.settings)
-        for fit, measure in zip(run.fits, run.measures, strict=True)
-    ]
-    return sort_scores(found)
+    pairs = zip(run.fits, run.measures, strict=True)
+    return sort_scores([score_heteroscedastic(*pair, run.settings) for pair in pairs])
 
 
 def sort_scores(
@@ -225,49 +213,19 @@ def sort_scores(
 ) -> tuple[HeteroscedasticScore, ...]:
     """Best first by one of `SORTS`; methods without that number keep their order at the end."""
     value_of: dict[str, Callable[[HeteroscedasticScore], float]] = {
-        SORTS[0]: lambda one: one.excess,
-        SORTS[1]: lambda one: max(
-            (abs(c.observed - c.level) for c in one.coverage), default=math.nan
+        SORTS[0]: lambda score: score.excess,
+        SORTS[1]: lambda score: max(
+            (abs(c.observed - c.level) for c in score.coverage), default=_NAN
         ),
-        SORTS[2]: lambda one: -max((a.value for a in one.auroc), default=math.nan),
-        SORTS[3]: lambda one: one.fit_seconds,
+        SORTS[2]: lambda score: -max((a.value for a in score.auroc), default=_NAN),
+        SORTS[3]: lambda score: score.fit_seconds,
     }
 
-    def place(one: HeteroscedasticScore) -> float:
-        value = value_of[by](one)
+    def place(score: HeteroscedasticScore) -> float:
+        value = value_of[by](score)
         return math.inf if math.isnan(value) else value
 
     return tuple(sorted(scores, key=place))
-
-
-class _Numbers(NamedTuple):
-    crps: float
-    crps_kind: str
-    coverage: tuple[LevelCoverage, ...]
-    rmse: float
-    std_error: float
-    mean_std: float
-    data_share: float
-
-
-def _numbers(
-    fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
-) -> _Numbers:
-    test, at = measure.test, measure.of_test
-    assert at.loc is not None
-    scale = heteroscedastic_factor(fit, settings, settings.level) * np.sqrt(at.total)
-    crps = crps_gaussian(test.y, at.loc, scale)
-    total = float(at.total.mean())
-    has_data = "data" in METHODS[fit.method].parts
-    return _Numbers(
-        crps,
-        _CRPS_KINDS.get(fit.method, "normal"),
-        tuple(_coverage(fit, measure, settings, level) for level in LEVELS),
-        rmse(test.mean, at.loc),
-        rmse(test.std, scale),
-        float(scale.mean()),
-        float(at.data.mean()) / total if has_data and total > 0.0 else _NAN,
-    )
 
 
 def _coverage(
@@ -289,12 +247,12 @@ def _by_thirds(
     inside = _held(measure, settings.level, factor if settings.conformal else None)
     ends = np.linspace(*SUPPORT, _PLACES + 1)
     at = np.clip(np.searchsorted(ends, measure.test.X[:, 0], side="right") - 1, 0, _PLACES - 1)
-    found = []
+    places = []
     for i, (low, high) in enumerate(itertools.pairwise(ends)):
         here = inside[at == i]
         observed = float(here.mean()) if len(here) else _NAN
-        found.append(PlaceCoverage(float(low), float(high), settings.level, observed))
-    return tuple(found)
+        places.append(PlaceCoverage(float(low), float(high), settings.level, observed))
+    return tuple(places)
 
 
 def _outside(
@@ -305,8 +263,6 @@ def _outside(
     lower, upper = interval_of(
         measure.of_foreign, settings.level, factor if settings.conformal else None
     )
-    assert lower is not None
-    assert upper is not None
     x = measure.foreign_X[:, 0]
     mean, std = true_mean(x), np.maximum(np.abs(settings.noise_slope * x), 1e-12)
     inside = ndtr((upper - mean) / std) - ndtr((lower - mean) / std)
@@ -321,8 +277,6 @@ def _outside(
 def _held(measure: HeteroscedasticMeasure, level: float, factor: float | None) -> Mask:
     """Which test rows lie in their interval."""
     lower, upper = interval_of(measure.of_test, level, factor)
-    assert lower is not None
-    assert upper is not None
     return (lower <= measure.test.y) & (measure.test.y <= upper)
 
 
@@ -334,7 +288,7 @@ def _aurocs(fit: HeteroscedasticFit, measure: HeteroscedasticMeasure) -> tuple[S
             known.key,
             SCORES[known.key].label,
             auroc(is_foreign, np.concatenate([known.values, foreign.values])),
-            paper_auroc(fit.method, known.key),
+            paper_row(fit.method, known.key).auroc,
         )
         for known, foreign in zip(measure.of_test.curves, measure.of_foreign.curves, strict=True)
     )
@@ -345,12 +299,12 @@ def describe_heteroscedastic(
 ) -> str:
     """The picture in words: the rows, then each method from the best CRPS to the worst."""
     scores = score_all(run) if scores is None else scores
-    told = [describe_data(run.settings), *(describe_method(score) for score in scores)]
+    words = [describe_data(run.settings), *(describe_method(score) for score in scores)]
     if run.settings.tail == "clip" and any(
         "novelty" in METHODS[score.method].scores for score in scores
     ):
-        told.append("Novelty scores stop at 5.2, as in the authors' code.")
-    return " ".join(told)
+        words.append("Novelty scores stop at 5.2, as in the authors' code.")
+    return " ".join(words)
 
 
 def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[HeteroscedasticScore]) -> str:
@@ -367,16 +321,16 @@ def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[Heterosceda
     'Outside, it holds 16 %, and its novelty warns of 100 % of them.'
     """
     for fit, measure in zip(run.fits, run.measures, strict=True):
-        known = {one.key: one.values for one in measure.of_test.curves}
-        foreign = {one.key: one.values for one in measure.of_foreign.curves}
+        known = {curve.key: curve.values for curve in measure.of_test.curves}
+        foreign = {curve.key: curve.values for curve in measure.of_foreign.curves}
         key = "novelty" if "novelty" in known else next(iter(known))
-        found = np.mean(foreign[key] > np.quantile(known[key], 0.95))
-        warned = f"its {SCORES[key].label.lower()} warns of {100 * found:.0f} %"
-        (score,) = (one for one in scores if one.method == fit.method)
+        share = np.mean(foreign[key] > np.quantile(known[key], 0.95))
+        warned = f"its {SCORES[key].label.lower()} warns of {100 * share:.0f} %"
+        (score,) = (each for each in scores if each.method == fit.method)
         if not score.outside:
             return f"{fit.label} predicts nothing; {warned} of the rows outside 0 to 10."
         level = run.settings.level
-        (inside,) = (one.observed for one in score.coverage if one.level == level)
+        (inside,) = (coverage.observed for coverage in score.coverage if coverage.level == level)
         widths = [part.high - part.low for part in score.outside]
         outside = np.average([part.observed for part in score.outside], weights=widths)
         return (
@@ -411,8 +365,8 @@ def _describe_fit(score: HeteroscedasticScore) -> str:
         return f"{score.label} predicts nothing."
     text = (
         f"{score.label}: its CRPS is {score.crps:.3f}, {score.excess:.3f} above that of the true "
+        "distribution."
     )
-    text += "distribution."
     if not math.isnan(score.noise_ratio):
         text += f" On average its std is {_as_large(score.noise_ratio)} that of the noise."
     if "knowledge" in METHODS[score.method].parts and not math.isnan(score.data_share):
@@ -441,6 +395,6 @@ def describe_ood(score: HeteroscedasticScore) -> str:
     """How well each of a method's scores detects foreign rows, best first."""
     if not score.auroc:
         return ""
-    best = sorted(score.auroc, key=lambda found: -found.value)
-    told = ", ".join(f"{found.label.lower()} {found.value:.2f}" for found in best)
-    return f"AUROC for foreign rows: {told}."
+    best = sorted(score.auroc, key=lambda auroc: -auroc.value)
+    words = ", ".join(f"{auroc.label.lower()} {auroc.value:.2f}" for auroc in best)
+    return f"AUROC for foreign rows: {words}."

@@ -54,8 +54,8 @@ _ROOM = 1.25  # of a log axis beyond the values on it
 
 def probe_sheet(probes: Sequence[Probe], alt: str = "") -> PanelSheet:
     """Every member's class probabilities over the probability path, a column a method."""
-    members = [_member_strip(one) for one in probes]
-    paths = [replace(_path_strip(one), legend=False) for one in probes]
+    members = [_member_strip(answer) for answer in probes]
+    paths = [replace(_path_strip(answer), legend=False) for answer in probes]
     members[1:] = [replace(strip, legend=False) for strip in members[1:]]
     return PanelSheet(
         panels=[],
@@ -74,10 +74,10 @@ def ray_sheet(
     distance, density = truth.distance, truth.density
     shaded = stretches(distance, truth.in_support)
     tinted = "where the data are" if shaded else ""
-    values = [getattr(one, kind) for one in rays]
+    values = [getattr(walk, kind) for walk in rays]
     lines = [
-        StripLine(METHOD_STYLES[one.method].label, part, METHOD_STYLES[one.method].colour)
-        for one, part in zip(rays, values, strict=True)
+        StripLine(METHOD_STYLES[walk.method].label, part, METHOD_STYLES[walk.method].colour)
+        for walk, part in zip(rays, values, strict=True)
     ]
     if kind != "knowledge":
         lines.append(StripLine("true data uncertainty", truth.data_uncertainty, "text", dash=True))
@@ -129,11 +129,11 @@ def point_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNam
     truth = ", ".join(f"{p:.2f}" for p in probes[0].truth_proba)
     words = [f"At ({point[0]:g}, {point[1]:g}) the true probabilities are {truth}."]
     rows = [("At this point", "Total", "Data", "Knowledge", "Members", "They vote")]
-    for one in probes:
-        label, members = METHODS[one.method].label, one.member_proba
+    for answer in probes:
+        label, members = METHODS[answer.method].label, answer.member_proba
         low, high = members.min(axis=0), members.max(axis=0)
         spans = ", ".join(f"{lo:.2f} to {hi:.2f}" for lo, hi in zip(low, high, strict=True))
-        total, data, knowledge = (digits(float(value)) for value in one.uncertainty)
+        total, data, knowledge = (digits(float(value)) for value in answer.uncertainty)
         words.append(
             f"{label}: its {len(members)} members give {spans}. "
             f"Knowledge uncertainty is {knowledge} nats."
@@ -158,15 +158,15 @@ def walk_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleName
     rays = [ray(maps.fit, run.settings, start, end) for maps in shown]
     truth, kind, log = ray_truth(run.settings.noise, start, end), values.along, run.settings.log
     words = [f"{kind.capitalize()} uncertainty from {ends[0]} to {ends[1]}."]
-    for one in rays:
-        levels, parts = getattr(one, kind), []
+    for walk in rays:
+        levels, parts = getattr(walk, kind), []
         for name, where in (
             ("among the data", truth.in_support),
             ("beyond them", ~truth.in_support),
         ):
             if where.any():
                 parts.append(f"{digits(float(levels[where].mean()))} {name}")
-        words.append(f"{METHODS[one.method].label}: {' and '.join(parts)} on average.")
+        words.append(f"{METHODS[walk.method].label}: {' and '.join(parts)} on average.")
     return Section(
         sheet=ray_sheet(rays, truth, kind, log, " ".join(words)),
         text=" ".join(words),
@@ -181,16 +181,16 @@ def burn_in_sheet(
     alt: str = "",
 ) -> PanelSheet:
     """Knowledge uncertainty and its AUROC against the number of first cycles left out."""
-    longest = max((one.cycles for one in effects), key=len).astype(np.float64)
+    longest = max((effect.cycles for effect in effects), key=len).astype(np.float64)
 
-    def strip(title: str, y_label: str, curves: Sequence[Array], flat: int, log: bool) -> Strip:
+    def strip(title: str, y_label: str, name: str, flat: int, log: bool) -> Strip:
         lines = [
             StripLine(
-                METHOD_STYLES[one.method].label,
-                np.interp(longest, one.cycles, curve, right=np.nan),
-                METHOD_STYLES[one.method].colour,
+                METHOD_STYLES[effect.method].label,
+                np.interp(longest, effect.cycles, getattr(effect, name), right=np.nan),
+                METHOD_STYLES[effect.method].colour,
             )
-            for one, curve in zip(effects, curves, strict=True)
+            for effect in effects
         ]
         for level in levels:
             style = METHOD_STYLES[level[0]]
@@ -209,8 +209,8 @@ def burn_in_sheet(
         )
 
     strips = [
-        strip("Mean over the map", "nats", [one.knowledge for one in effects], 1, True),
-        strip("AUROC, far cells", "0.5 is chance", [one.auroc_far for one in effects], 2, False),
+        strip("Mean over the map", "nats", "knowledge", 1, True),
+        strip("AUROC, far cells", "0.5 is chance", "auroc_far", 2, False),
     ]
     return PanelSheet(
         panels=[], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
@@ -242,7 +242,7 @@ def burn_in_section(
 def _words_of_burn_in(curve: BurnInEffect) -> str:
     """
     >>> some, none = np.arange(2), np.zeros(2)
-    >>> curve = BurnInEffect("csglb", some, some, np.array([0.02, 0.005]), none, none)
+    >>> curve = BurnInEffect("csglb", some, np.array([0.02, 0.005]), none)
     >>> _words_of_burn_in(curve)
     'cSGLB: without its first cycle, mean knowledge uncertainty is 0.005 nats instead of 0.02.'
     """
@@ -261,10 +261,10 @@ def _words_of_burn_in(curve: BurnInEffect) -> str:
     return text
 
 
-def _member_strip(one: Probe) -> Strip:
-    style = METHOD_STYLES[one.method]
-    n_members = len(one.member_proba)
-    chain = METHODS[one.method].virtual
+def _member_strip(answer: Probe) -> Strip:
+    style = METHOD_STYLES[answer.method]
+    n_members = len(answer.member_proba)
+    chain = METHODS[answer.method].virtual
     x = np.arange(1, n_members + 1, dtype=np.float64)
     if n_members == 1:  # a line needs two ends
         x = np.array([0.5, 1.5])
@@ -273,30 +273,30 @@ def _member_strip(one: Probe) -> Strip:
         x=x,
         # Nothing leads from one independent model to the next: no line between them.
         lines=_class_lines(
-            np.resize(one.member_proba, (len(x), 3)),
-            one.truth_proba,
+            np.resize(answer.member_proba, (len(x), 3)),
+            answer.truth_proba,
             dots=n_members > 1 and not chain,
         ),
         x_label="member, in order of trees" if chain else "member",
         y_label="probability",
         y_limits=(0.0, 1.0),
         alt=f"{style.label}: {n_members} members, knowledge "
-        f"{float(one.uncertainty.knowledge):.2g} nats.",
+        f"{float(answer.uncertainty.knowledge):.2g} nats.",
     )
 
 
-def _path_strip(one: Probe) -> Strip:
-    style = METHOD_STYLES[one.method]
-    trees = one.path_trees.astype(np.float64)
-    proba = one.path_proba
+def _path_strip(answer: Probe) -> Strip:
+    style = METHOD_STYLES[answer.method]
+    trees = answer.path_trees.astype(np.float64)
+    proba = answer.path_proba
     if trees.size < 2:  # a forest does not grow
-        trees, proba = np.array([0.0, 1.0]), np.tile(one.member_proba.mean(axis=0), (2, 1))
+        trees, proba = np.array([0.0, 1.0]), np.tile(answer.member_proba.mean(axis=0), (2, 1))
     keep = np.unique(np.linspace(0, len(trees) - 1, _MOST_PATH).astype(np.int64))
-    marks = [float(n) for n in one.member_trees] if METHODS[one.method].virtual else []
+    marks = [float(n) for n in answer.member_trees] if METHODS[answer.method].virtual else []
     return Strip(
         title=f"{style.label}, while it grew",
         x=trees[keep],
-        lines=_class_lines(proba[keep], one.truth_proba),
+        lines=_class_lines(proba[keep], answer.truth_proba),
         x_label="trees",
         y_label="probability",
         y_limits=(0.0, 1.0),
@@ -311,7 +311,7 @@ def _class_lines(proba: Array, truth: Array, dots: bool = False) -> list[StripLi
     ]
     lines += [
         StripLine(f"true {i + 1}", np.full(len(proba), truth[i]), CLASS_COLOURS[i], dash=True)
-        for i, name in enumerate(CLASSES)
+        for i in range(len(CLASSES))
     ]
     return lines
 
@@ -381,18 +381,17 @@ def ensemble_name(point: QualityPoint) -> str:
 def quality_section(points: Sequence[QualityPoint], values: SimpleNamespace) -> list[Section]:
     """What compute buys: the figure, and a line for each ensemble."""
     heads = ("Ensemble", "Seconds", "Likeness", "AUROC", "Mean KU", "Effective")
-    rows: list[tuple[str, ...]] = [heads]
-    for one in points:
-        numbers = (
-            *(one.core_seconds, one.rank_correlation, one.auroc_far, one.knowledge, one.effective),
-        )
-        rows.append((ensemble_name(one), *map(digits, numbers)))
+    names = ("core_seconds", "rank_correlation", "auroc_far", "knowledge", "effective")
+    rows = [
+        (ensemble_name(point), *(digits(getattr(point, name)) for name in names))
+        for point in points
+    ]
     caption = (
         "Likeness is the rank correlation with the map of the 20 models, which the ensemble of 30 "
         "contains. Seconds are training time on one core. Effective is how many independent "
         "members would be worth as much."
     )
-    return [Section(curves=quality_figure(points), table=rows, caption=caption)]
+    return [Section(curves=quality_figure(points), table=[heads, *rows], caption=caption)]
 
 
 def describe_quality(points: Sequence[QualityPoint]) -> str:

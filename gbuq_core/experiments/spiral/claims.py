@@ -61,7 +61,7 @@ _JITTER = Threshold("ratio at class borders", TRACE, FAINT_TRACE)
 _ALIGNED = Threshold("difference of the rank correlations", APART, -APART, decimals=2)
 _MAP_SECONDS = 0.2  # of maps and scores, beside the fit
 
-Found = tuple[SpiralMaps, SpiralScore]
+Scored = tuple[SpiralMaps, SpiralScore]
 
 
 def settings_text(settings: SpiralSettings) -> str:
@@ -72,26 +72,26 @@ def settings_text(settings: SpiralSettings) -> str:
 
 def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
     """Check the papers' statements about the spiral against these results."""
-    found: dict[str, Found] = {
+    by_method: dict[str, Scored] = {
         maps.method: (maps, score)
         for maps, score in zip(run.methods, scores_of(run), strict=True)
         if not math.isnan(score.auroc_far)
     }
     claims: list[Claim] = []
-    for method, one in found.items():
+    for method, scored in by_method.items():
         if METHODS[method].boosting and not METHODS[method].virtual:
-            claims += _claims_of_independent(METHODS[method].label, *one)
-    true, virtual = found.get("sglb"), found.get("virtual_sglb")
+            claims += _claims_of_independent(METHODS[method].label, *scored)
+    true, virtual = by_method.get("sglb"), by_method.get("virtual_sglb")
     if virtual and not math.isnan(virtual[1].auroc_border):
         claims.append(_claim_of_struggle(virtual[1]))
     if true and virtual:
         claims.append(_claim_of_size(true[1], virtual[1]))
     here = "At these settings" if _not_the_papers(run.settings) else "In the papers' settings"
     for method in ("csglb", "cbsglb"):
-        if method in found:
-            cyclical = _claims_of_cyclical(METHODS[method].label, found[method], true, virtual)
+        if method in by_method:
+            cyclical = _claims_of_cyclical(METHODS[method].label, by_method[method], true, virtual)
             claims += [claim._replace(here=f"{here}: {claim.here}") for claim in cyclical]
-    claims += [_claim_of_forest(*found["vrf"])] if "vrf" in found else []
+    claims += [_claim_of_forest(*by_method["vrf"])] if "vrf" in by_method else []
     return tuple(claims)
 
 
@@ -240,7 +240,7 @@ def _claim_of_size(true: SpiralScore, virtual: SpiralScore) -> Claim:
 
 
 def _claims_of_cyclical(
-    label: str, cyclical: Found, true: Found | None, virtual: Found | None
+    label: str, cyclical: Scored, true: Scored | None, virtual: Scored | None
 ) -> list[Claim]:
     """What the cyclical paper says of cSGLB beside virtual SGLB and beside independent models."""
     claims = []

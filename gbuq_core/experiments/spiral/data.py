@@ -70,8 +70,7 @@ def spiral_truth(noise: float) -> SpiralTruth:
 def support_limit(noise: float) -> float:
     """The log density that 1 % of the rows do not reach: the border of the support."""
     rows = make_spiral(FRESH_PER_CLASS, noise, [0, _QUANTILE_STREAM]).X[:, :2]
-    of_rows = marginal_log_density(spiral_log_density(rows, noise))
-    return float(np.quantile(of_rows, _LEAST_MASS))
+    return float(np.quantile(marginal_log_density(spiral_log_density(rows, noise)), _LEAST_MASS))
 
 
 @lru_cache(maxsize=8)
@@ -83,5 +82,4 @@ def fresh_sample(noise: float, seed: int) -> FreshSample:
 
 def marginal_log_density(by_class: Array) -> Array:
     """Log density of a row of any class from those of each (n, 3)."""
-    marginal: Array = np.logaddexp.reduce(by_class, axis=1) - np.log(3.0)
-    return marginal
+    return np.logaddexp.reduce(by_class, axis=1) - np.log(3.0)

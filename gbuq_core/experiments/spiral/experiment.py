@@ -20,21 +20,14 @@ from gbuq_core.experiments.spiral.charts import (
     quality_section,
     walk_section,
 )
-from gbuq_core.experiments.spiral.claims import (
-    STUDY,
-    answer_spiral,
-    check_claims,
-    settings_text,
-)
-from gbuq_core.experiments.spiral.data import EXTENT
+from gbuq_core.experiments.spiral.claims import STUDY, answer_spiral, check_claims, settings_text
+from gbuq_core.experiments.spiral.data import EXTENT, GRID, spiral_truth
 from gbuq_core.experiments.spiral.fit import (
-    GRID,
     SpiralFit,
     SpiralMaps,
     SpiralRun,
     fit_spiral,
     map_spiral,
-    spiral_truth,
 )
 from gbuq_core.experiments.spiral.opening import OPENING
 from gbuq_core.experiments.spiral.picture import spiral_sheet
@@ -142,10 +135,10 @@ def spiral_code(settings: SpiralSettings) -> str:
     return "\n".join(lines) + "\n" + _SHOW
 
 
-def _method_lines(one: SpiralSettings) -> list[str]:
+def _method_lines(settings: SpiralSettings) -> list[str]:
     """Code that fits the method of these settings and maps its uncertainty."""
-    kind, shown = one.kind, _limit(one)
-    model = call_lines(f"model = {kind.builder.name}", spiral_arguments(one))
+    kind, shown = settings.kind, _limit(settings)
+    model = call_lines(f"model = {kind.builder.name}", spiral_arguments(settings))
     lines = ["", *model[:-1], ").fit(spiral.X, spiral.y)"]
     if not kind.boosting:
         members = f"members[:{shown}]" if shown else "members"
@@ -158,11 +151,11 @@ def _method_lines(one: SpiralSettings) -> list[str]:
     return [*lines, f'maps["{kind.label}"] = model.predict_uncertainty(grid{limit})']
 
 
-def _limit(one: SpiralSettings) -> int | None:
+def _limit(settings: SpiralSettings) -> int | None:
     """How many members count, where that is fewer than there are."""
-    shown, n_members = one.shown, one.members
-    if shown is not None and one.kind.virtual:
-        n_members = len(member_trees(one, replace(one, shown=None)))
+    shown, n_members = settings.shown, settings.members
+    if shown is not None and settings.kind.virtual:
+        n_members = len(member_trees(settings, replace(settings, shown=None)))
     return shown if shown is not None and shown < n_members else None
 
 
@@ -290,13 +283,14 @@ def _sheet(run: SpiralRun, views: Sequence[SpiralMaps], knobs: Sequence[LiveKnob
 
 def _beyond(run: SpiralRun) -> str:
     """What the first method does beyond the rows."""
+    if not run.methods:
+        return ""
+    fit = run.methods[0].fit
     try:
-        offs = [
-            maps.fit.beyond or walk_off(maps.fit, run.settings).sentence for maps in run.methods[:1]
-        ]
+        sentence = fit.beyond or walk_off(fit, run.settings).sentence
     except GbuqError as error:
-        offs = [str(error)]
-    return "".join(f"**Outside the data**\n\n{sentence}" for sentence in offs)
+        sentence = str(error)
+    return f"**Outside the data**\n\n{sentence}"
 
 
 SPIRAL = Experiment(

@@ -17,16 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.spiral.data import (
-    AXIS,
-    EXTENT,
-    GRID,
-    SIDE,
-    FreshSample,
-    SpiralTruth,
-    fresh_sample,
-    spiral_truth,
-)
+from gbuq_core.experiments.spiral.data import GRID, SIDE, SpiralTruth, fresh_sample, spiral_truth
 from gbuq_core.experiments.spiral.plan import (
     STAGE_STEP,
     SpiralSettings,
@@ -39,25 +30,6 @@ from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import SpiralData, make_spiral, spiral_features
 from gbuq_core.uncertainty import entropy
 from gbuq_core.validation import check_number
-
-__all__ = [
-    "AXIS",
-    "EXTENT",
-    "GRID",
-    "MAX_FRAMES",
-    "SIDE",
-    "FreshSample",
-    "SpiralFit",
-    "SpiralMaps",
-    "SpiralRun",
-    "SpiralTruth",
-    "count_fits",
-    "fit_spiral",
-    "fresh_sample",
-    "map_spiral",
-    "run_spiral",
-    "spiral_truth",
-]
 
 Array = npt.NDArray[np.float64]
 Members = npt.NDArray[np.float32]
@@ -280,11 +252,10 @@ def _counting(
     if fit.plan.kind.virtual:
         cuts = member_trees(fit.plan, settings, n_trees)
         return np.searchsorted(fit.n_trees, cuts), np.array([0])
-    shown = settings.shown
-    if shown is not None:
-        check_number("shown", shown, 1, integer=True)
+    if settings.shown is not None:
+        check_number("shown", settings.shown, 1, integer=True)
     stage = np.searchsorted(fit.n_trees, [n_trees])
-    return stage, np.arange(fit.members.shape[1])[:shown]
+    return stage, np.arange(fit.members.shape[1])[: settings.shown]
 
 
 def _entropies(members: Members) -> Array:
@@ -303,5 +274,4 @@ def _losses(members: Members, classes: npt.NDArray[np.int64]) -> Array:
     """Mean negative log likelihood (n_stages, n_models) of members (..., n_rows, 3)."""
     own = members[..., np.arange(len(classes)), classes].astype(np.float64)
     # A float32 probability may underflow to 0: it counts as the smallest normal number.
-    losses: Array = -np.log(np.maximum(own, np.finfo(np.float32).tiny)).mean(axis=-1)
-    return losses
+    return -np.log(np.maximum(own, np.finfo(np.float32).tiny)).mean(axis=-1)

@@ -20,24 +20,18 @@ def _make(plan: SpiralSettings) -> SpiralFit:
     fit = fit_spiral(plan)
     ends = np.linspace(fit.n_trees[0], plan.n_trees, _STAGES)
     wanted = np.arange(plan.cycle, plan.n_trees + 1, plan.cycle) if plan.kind.cyclical else ends
-    kept = np.searchsorted(fit.n_trees, wanted)
-    first = plan.method == FIRST.method
+    stages = np.searchsorted(fit.n_trees, wanted)
     return replace(
         fit,
-        n_trees=fit.n_trees[kept],
-        members=fit.members[kept, ..., :2],
-        fresh_members=fit.fresh_members[kept, ..., :2],
-        beyond=walk_off(fit, FIRST).sentence if first else "",
+        n_trees=fit.n_trees[stages],
+        members=fit.members[stages, ..., :2],
+        fresh_members=fit.fresh_members[stages, ..., :2],
+        beyond=walk_off(fit, FIRST).sentence if plan.method == FIRST.method else "",
     )
 
 
-def _restore(fit: SpiralFit) -> SpiralFit:
-    """With the third class, which has what the others leave."""
-    members, fresh = map(_with_third, (fit.members, fit.fresh_members))
-    return replace(fit, members=members, fresh_members=fresh)
-
-
 def _with_third(shares: Members) -> Members:
+    """With the third class, which has what the others leave."""
     third = np.maximum(1.0 - shares.sum(axis=-1, keepdims=True), 0.0)
     every: Members = np.concatenate([shares, third], axis=-1)
     every /= every.sum(axis=-1, keepdims=True)  # two shares that were rounded up may be above one
@@ -53,5 +47,7 @@ OPENING = Opening(
     afresh=lambda plan: {"data": make_spiral(plan.rows, plan.noise, plan.seed), "trace": None},
     bits=11,
     fixed=True,
-    restore=_restore,
+    restore=lambda fit: replace(
+        fit, members=_with_third(fit.members), fresh_members=_with_third(fit.fresh_members)
+    ),
 )

@@ -281,8 +281,7 @@ def _between(values: Array, row: Array, column: Array) -> Array:
     u, v = row - i, column - j
     upper = padded[i, j] * (1 - v) + padded[i, j + 1] * v
     lower = padded[i + 1, j] * (1 - v) + padded[i + 1, j + 1] * v
-    mixed: Array = upper * (1 - u) + lower * u
-    return mixed
+    return upper * (1 - u) + lower * u
 
 
 def _points(border: Array, rows: SpiralData | None) -> Points:

@@ -32,9 +32,9 @@ POINTS = ("truth", "all maps", "off")
 _RATES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
 
 
-def explores(one: SpiralSettings) -> bool:
+def explores(plan: SpiralSettings) -> bool:
     """Whether exploration differs from the rest of a cycle."""
-    return one.kind.boosting == "cbsglb" or (one.kind.cyclical and one.noise_free)
+    return plan.kind.boosting == "cbsglb" or (plan.kind.cyclical and plan.noise_free)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,61 +65,61 @@ class SpiralSettings(ensembles.OfEnsembles):
     )  # fmt: skip
     members: int = setting(
         5, of="sglb.n_members", low=2, high=30, step=1, arg="n_members", shrink=(0.5, 5),
-        uses=lambda one: not one.kind.virtual,
+        uses=lambda plan: not plan.kind.virtual,
         help="The number of independent models, or of groups of vRF's trees. The members of one "
         "long model follow from K or from its cycles.",
     )  # fmt: skip
     trees: int = setting(
         300, "Trees, independent models", of="sglb.n_trees", arg="n_trees", shrink=(0.5, 50),
         choices=(50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000),
-        uses=lambda one: not one.kind.virtual,
+        uses=lambda plan: not plan.kind.virtual,
         help="The trees of each boosted model, and of the whole forest.",
     )  # fmt: skip
     chain_trees: int = setting(
         600, "Trees, one long model", of="csglb.n_trees", arg="n_trees", shrink=(0.5, 100),
         choices=(100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000),
-        uses=lambda one: one.kind.virtual, help="The length of virtual SGLB, cSGLB and cbSGLB.",
+        uses=lambda plan: plan.kind.virtual, help="The length of virtual SGLB, cSGLB and cbSGLB.",
     )  # fmt: skip
     depth: int = ensembles.DEPTH()
     # The paper's is too little for the spiral's nine features.
     forest_depth: int = setting(
         10, "Depth, vRF", of="vrf.max_depth", low=2, high=30, step=1, arg="max_depth",
-        uses=lambda one: not one.kind.boosting,
+        uses=lambda plan: not plan.kind.boosting,
         help="The paper's forests have depth 10. Does vRF learn the arms with it?",
     )  # fmt: skip
     rate: float = setting(
         0.1, of="sglb.learning_rate", choices=_RATES, arg="learning_rate",
-        uses=lambda one: bool(one.kind.boosting) and not one.kind.cyclical,
+        uses=lambda plan: bool(plan.kind.boosting) and not plan.kind.cyclical,
         help="For all boosted methods without cycles.",
     )  # fmt: skip
     rate_cyclical: float = setting(
         0.05, "Learning rate, cyclical", of="csglb.learning_rate", choices=_RATES,
-        arg="learning_rate", uses=lambda one: one.kind.cyclical,
+        arg="learning_rate", uses=lambda plan: plan.kind.cyclical,
     )  # fmt: skip
     step: int = setting(
         30, of="virtual_sglb.truncation_step", low=10, high=200, step=STAGE_STEP, group="picture",
-        brief="K", arg="truncation_step", uses=lambda one: one.kind.cut,
+        brief="K", arg="truncation_step", uses=lambda plan: plan.kind.cut,
     )  # fmt: skip
     start: float = ensembles.START()
     cycle: int = setting(
-        60, of="csglb.cycle_length", arg="cycle_length", uses=lambda one: one.kind.cyclical,
+        60, of="csglb.cycle_length", arg="cycle_length", uses=lambda plan: plan.kind.cyclical,
         choices=(10, 20, 25, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500),
     )  # fmt: skip
     alpha_max: float = setting(
         10.0, of="csglb.alpha_max", choices=(1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 20.0),
-        arg="alpha_max", uses=lambda one: one.kind.cyclical,
+        arg="alpha_max", uses=lambda plan: plan.kind.cyclical,
     )  # fmt: skip
     alpha_min: float = setting(
         1.0, of="csglb.alpha_min", choices=(0.1, 0.2, 0.5, 1.0, 2.0), arg="alpha_min",
-        uses=lambda one: one.kind.cyclical,
+        uses=lambda plan: plan.kind.cyclical,
     )  # fmt: skip
     mask: float = setting(
         0.66, of="cbsglb.mask_prob", low=0.05, step=0.01, arg="mask_prob",
-        uses=lambda one: one.kind.boosting == "cbsglb",
+        uses=lambda plan: plan.kind.boosting == "cbsglb",
     )  # fmt: skip
     noise_free: bool = setting(
         False, of="csglb.noise_free_exploration", arg="noise_free_exploration",
-        uses=lambda one: one.kind.cyclical,
+        uses=lambda plan: plan.kind.cyclical,
     )  # fmt: skip
     exploration: float = setting(
         0.9, of="csglb.exploration_fraction", step=0.05, arg="exploration_fraction", uses=explores,
@@ -130,11 +130,11 @@ class SpiralSettings(ensembles.OfEnsembles):
     leaf_noise: bool | None = ensembles.LEAF_NOISE()
     random_strength: float = setting(
         100.0, of="sglb.random_strength", choices=(0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-        arg="random_strength", uses=lambda one: bool(one.kind.boosting),
+        arg="random_strength", uses=lambda plan: bool(plan.kind.boosting),
     )  # fmt: skip
     burn_in: int = setting(
         0, of="csglb.burn_in_cycles", high=10, step=1, group="picture", brief="Burn-in",
-        arg="burn_in_cycles", uses=lambda one: one.kind.cyclical,
+        arg="burn_in_cycles", uses=lambda plan: plan.kind.cyclical,
         help="The first cycles give no member. Nothing is retrained. The paper keeps all cycles.",
     )  # fmt: skip
     # The first models, or the last truncations

@@ -33,7 +33,6 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.scores import (
     BETTER_THAN_CHANCE,
     against_chance,
-    mean_of,
     score_spiral,
     spiral_regions,
 )
@@ -70,7 +69,6 @@ class Ray(NamedTuple):
 
     method: str  # a key of `METHODS`
     distance: Array  # from the start
-    points: Array
     # `total`, `data`, `knowledge`: knowledge is NaN with a single member
     total: Array
     data: Array
@@ -81,13 +79,9 @@ class RayTruth(NamedTuple):
     """What is true along a straight line."""
 
     distance: Array  # from the start
-    points: Array
-    # `density`, `log_density`: of all rows, whatever their class, per unit area
-    density: Array
-    log_density: Array
+    density: Array  # of all rows, whatever their class, per unit area
     data_uncertainty: Array  # entropy of the true class probabilities, in nats
     in_support: npt.NDArray[np.bool_]  # where the density exceeds that of all but 1 % of the rows
-    proba: Array  # true class probabilities
 
 
 def probe(fit: SpiralFit, settings: SpiralSettings, x: float, y: float) -> Probe:
@@ -116,22 +110,18 @@ def ray(
     """Uncertainty at n equally distant points of a line."""
     points, distance = _line(start, end, n)
     uncertainty = _decompose(predict_points(fit, settings, points)[1])
-    return Ray(fit.plan.method, distance, points, *uncertainty)
+    return Ray(fit.plan.method, distance, *uncertainty)
 
 
 def ray_truth(noise: float, start: Sequence[float], end: Sequence[float], n: int = 121) -> RayTruth:
     """The true density and data uncertainty at n equally distant points of a line."""
     points, distance = _line(start, end, n)
     log_density = marginal_log_density(spiral_log_density(points, noise))
-    proba = spiral_posterior(points, noise)
     return RayTruth(
         distance=distance,
-        points=points,
         density=np.exp(log_density),
-        log_density=log_density,
-        data_uncertainty=entropy(proba),
+        data_uncertainty=entropy(spiral_posterior(points, noise)),
         in_support=log_density > support_limit(noise),
-        proba=proba,
     )
 
 
@@ -191,15 +181,12 @@ def _check_points(points: Sequence[Sequence[float]]) -> Array:
     for point in points:
         if len(point) != 2:
             raise InvalidParameter(f"A point has two coordinates, x and y; got {len(point)}.")
-    return np.array(
-        [
-            [
-                check_number(name, value, -FARTHEST, FARTHEST)
-                for name, value in zip("xy", point, strict=True)
-            ]
-            for point in points
-        ]
-    )
+    checked = [
+        check_number(name, value, -FARTHEST, FARTHEST)
+        for point in points
+        for name, value in zip("xy", point, strict=True)
+    ]
+    return np.reshape(checked, (-1, 2))
 
 
 Array = npt.NDArray[np.float64]
@@ -219,27 +206,40 @@ class BurnInEffect(NamedTuple):
 
     method: str  # a key of `METHODS`
     cycles: npt.NDArray[np.int64]  # first cycles that give no member: 0 to all but two
-    n_members: npt.NDArray[np.int64]
-    # `knowledge`, `knowledge_inside`: mean knowledge uncertainty over the grid, and over the
-    # support, in nats
-    knowledge: Array
-    knowledge_inside: Array
+    knowledge: Array  # its mean over the grid, in nats
     auroc_far: Array  # as in `gbuq_core.experiments.spiral.scores.SpiralScore`
 
 
 class WalkOff(NamedTuple):
     """What knowledge uncertainty does along rays that leave the data behind."""
 
-    n_rays: int  # from the middle, in all directions
-    # `share_rising`, `share_falling`: shares of the rays along which it ends higher or lower than
-    # it began, by 1 % or more, from the outermost row to twice its distance
+    label: str  # of the method
+    # `share_rising`, `share_falling`: shares of the 72 rays along which it ends higher or lower
+    # than it began, by 1 % or more, from the outermost row to twice its distance
     share_rising: float
     share_falling: float
     share_constant_far: float  # along which it changes by less from 100 to 200 times that distance
     # mean number of different values along a ray, of the 24 places looked at near the data
     n_levels: float
     auroc_far: float  # of the farthest 40 % of the grid's cells
-    sentence: str  # what this says, with the numbers
+
+    @property
+    def sentence(self) -> str:
+        """What this says, with the numbers."""
+        notices = "does not know"
+        if self.auroc_far >= BETTER_THAN_CHANCE:
+            notices = "knows" if self.auroc_far >= _KNOWS else "knows only in part"
+        shares = self.share_rising, self.share_falling, self.share_constant_far
+        rising, falling, constant = (round(share * _N_RAYS) for share in shares)
+        return (
+            f"{self.label} {notices} that it left the data. Walking out of the data to twice the "
+            f"distance of the outermost row, knowledge uncertainty rises on {rising} of {_N_RAYS} "
+            f"straight lines and falls on {falling}. It changes in steps, because every tree "
+            f"repeats its outermost cell: a line has {self.n_levels:.0f} different values on "
+            f"average. A hundred times as far out it is constant on {constant} of {_N_RAYS} lines. "
+            f"AUROC on the farthest 40 % of the map: {self.auroc_far:.2f}, "
+            f"{against_chance(self.auroc_far)}."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,17 +271,13 @@ def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
         raise InvalidParameter(f"{plan.kind.label} has no cycles to leave out.")
     ends = member_trees(plan, SpiralSettings())
     members = fit.members[np.searchsorted(fit.n_trees, ends), 0]
-    where = spiral_regions(spiral_truth(plan.noise))
+    far = spiral_regions(spiral_truth(plan.noise)).far
     cycles = np.arange(max(len(ends) - 1, 0))
-    found = np.full((3, len(cycles)), math.nan)
+    levels = np.full((2, len(cycles)), math.nan)
     for first in cycles:
-        knowledge = decompose_classification(members[first:]).knowledge.reshape(where.far.shape)
-        found[:, first] = (
-            knowledge.mean(),
-            mean_of(knowledge, where.inside),
-            auroc_of(where.far, ~where.far, knowledge),
-        )
-    return BurnInEffect(plan.method, cycles, len(ends) - cycles, *found)
+        knowledge = decompose_classification(members[first:]).knowledge.reshape(far.shape)
+        levels[:, first] = knowledge.mean(), auroc_of(far, ~far, knowledge)
+    return BurnInEffect(plan.method, cycles, *levels)
 
 
 def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
@@ -296,18 +292,15 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
     limit = _CONSTANT * near.mean(axis=1)
     constant = _is_constant(near)
     knowledge = map_spiral(fit, settings).knowledge[-1]
-    where = spiral_regions(spiral_truth(fit.plan.noise))
-    far = auroc_of(where.far, ~where.far, knowledge)
-    off = WalkOff(
-        n_rays=len(near),
+    far = spiral_regions(spiral_truth(fit.plan.noise)).far
+    return WalkOff(
+        label=fit.plan.kind.label,
         share_rising=float((~constant & (change > limit)).mean()),
         share_falling=float((~constant & (change < -limit)).mean()),
         share_constant_far=float(_is_constant(remote).mean()),
         n_levels=float(np.mean([len(np.unique(ray.round(12))) for ray in near])),
-        auroc_far=far,
-        sentence="",
+        auroc_far=auroc_of(far, ~far, knowledge),
     )
-    return off._replace(sentence=_say(fit.plan.kind.label, off))
 
 
 def quality_plans(settings: SpiralSettings) -> tuple[SpiralSettings, ...]:
@@ -398,21 +391,4 @@ def _along_rays(fit: SpiralFit, settings: SpiralSettings, span: tuple[float, flo
 
 def _is_constant(rays: Array) -> npt.NDArray[np.bool_]:
     spread = rays.max(axis=1) - rays.min(axis=1)
-    constant: npt.NDArray[np.bool_] = spread <= _CONSTANT * rays.mean(axis=1)
-    return constant
-
-
-def _say(label: str, off: WalkOff) -> str:
-    notices = "does not know"
-    if off.auroc_far >= BETTER_THAN_CHANCE:
-        notices = "knows" if off.auroc_far >= _KNOWS else "knows only in part"
-    shares = (off.share_rising, off.share_falling, off.share_constant_far)
-    rising, falling, constant = (round(share * off.n_rays) for share in shares)
-    return (
-        f"{label} {notices} that it left the data. Walking out of the data to twice the distance "
-        f"of the outermost row, knowledge uncertainty rises on {rising} of {off.n_rays} straight "
-        f"lines and falls on {falling}. It changes in steps, because every tree repeats its "
-        f"outermost cell: a line has {off.n_levels:.0f} different values on average. A hundred "
-        f"times as far out it is constant on {constant} of {off.n_rays} lines. AUROC on the "
-        f"farthest 40 % of the map: {off.auroc_far:.2f}, {against_chance(off.auroc_far)}."
-    )
+    return spread <= _CONSTANT * rays.mean(axis=1)

@@ -14,8 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.ranking import auroc_of
-from gbuq_core.experiments.spiral.data import ARM_RADIUS, EXTENT, GRID, SIDE, SpiralTruth
-from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, fresh_sample
+from gbuq_core.experiments.spiral.data import (
+    ARM_RADIUS,
+    EXTENT,
+    GRID,
+    SIDE,
+    SpiralTruth,
+    fresh_sample,
+)
+from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import METHODS
 from gbuq_core.metrics import (
     EnsembleSize,
@@ -190,7 +197,7 @@ def describe_spiral(run: SpiralRun) -> str:
         f"{truth.data_uncertainty[where.inside].mean():.2g} nats, and it is highest at class "
         f"borders. {_describe_gaps(int(where.between.sum()))}"
     ]
-    words += [_describe_method(*one) for one in zip(run.methods, scores_of(run), strict=True)]
+    words += [_describe_method(*scored) for scored in zip(run.methods, scores_of(run), strict=True)]
     return " ".join(words)
 
 

@@ -71,16 +71,16 @@ def describe_data(settings: TwoClocksSettings) -> str:
     verb = "chooses" if n >= HELD_OUT_FROM else "choose"
     what = "the clocks" if settings.has_clocks else "the factor"
     them = "them" if settings.has_clocks else "it"
-    told = f"{about} {n:,} rows train the model; {who} {verb} {what}. Other rows score {them}."
+    sentences = f"{about} {n:,} rows train the model; {who} {verb} {what}. Other rows score {them}."
     label = METHODS[settings.model].label
     if settings.model in CYCLICAL:
-        told += (
+        sentences += (
             f" {label} has a member at the end of every {settings.cycle_length} trees, and its "
             "mean can stop where at least two members are complete."
         )
     if settings.model in SINGLE:
-        told += f" {label} is one model, so its knowledge uncertainty is 0."
-    return told
+        sentences += f" {label} is one model, so its knowledge uncertainty is 0."
+    return sentences
 
 
 def answer_two_clocks(look: TwoClocksLook) -> str:
@@ -95,25 +95,25 @@ def answer_two_clocks(look: TwoClocksLook) -> str:
     ways = WAYS if look.fit.plan.has_clocks else FACTOR_WAYS
     inside = {score.label: f"{100 * score.coverage:.0f} %" for score in look.scores}
     first, *_, last = ways.values()
-    given = "With all trees" if look.fit.plan.has_clocks else "As it is"
+    start = "With all trees" if look.fit.plan.has_clocks else "As it is"
     return (
-        f"{given}, 90 % intervals hold {inside[first]} of new rows; with {last[:1].lower()}"
+        f"{start}, 90 % intervals hold {inside[first]} of new rows; with {last[:1].lower()}"
         f"{last[1:]}, {inside[last]}."
     )
 
 
 def describe_two_clocks(look: TwoClocksLook) -> str:
     """The picture in words: each way to stop with its clocks and scores."""
-    told = [describe_way(score) for score in look.scores]
+    words = [describe_way(score) for score in look.scores]
     if not look.fit.plan.has_clocks:
-        return " ".join(told)
+        return " ".join(words)
     curves = look.curves
     best, truest = int(curves.rmse.argmin()), int(curves.nll.argmin())
-    told.append(
+    words.append(
         f"With one number of trees for both, the RMSE is least at {int(curves.n_trees[best]):,} "
         f"trees and the NLL at {int(curves.n_trees[truest]):,}."
     )
-    return " ".join(told)
+    return " ".join(words)
 
 
 def describe_way(score: WayScore) -> str:
@@ -139,9 +139,7 @@ def _clocks_text(score: WayScore) -> str:
         return ""
     parts = []
     if score.label in WAYS.values():
-        parts.append(
-            f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the scale"
-        )
+        parts += [f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the scale"]
     if score.label in (WAYS["factor"], WAYS["clocks"], FACTOR_WAYS["factor"]):
         parts.append(f"factor {short(clocks.factor)}")
     if not math.isinf(clocks.df):
@@ -159,14 +157,8 @@ def score_rows(look: TwoClocksLook) -> list[tuple[str, ...]]:
         if clocks is not None:
             both = f"{clocks.mean_trees:,}, {clocks.scale_trees:,}"
             stops = both if has_clocks else short(clocks.factor)
-        rows.append(
-            (
-                score.label,
-                stops,
-                f"{100 * score.coverage:.0f} %",
-                *(short(value) for value in (score.nll, score.rmse, score.crps)),
-            )
-        )
+        numbers = (short(value) for value in (score.nll, score.rmse, score.crps))
+        rows.append((score.label, stops, f"{100 * score.coverage:.0f} %", *numbers))
     return rows
 
 
@@ -233,8 +225,8 @@ raw = model().fit(X, y).predict(X_scored, prediction_type="RawFormulaVal")
 show("all trees", NormalDistribution(raw[:, 0], np.exp(raw[:, 1])))
 """
 _NGBOOST = """
-found = model().fit(X, y).pred_dist(X_scored)
-show("all trees", NormalDistribution(found.loc, found.scale))
+law = model().fit(X, y).pred_dist(X_scored)
+show("all trees", NormalDistribution(law.loc, law.scale))
 """
 _SHOW_SCALED = """
 show("as it is", model().fit(X, y).predict_distribution(X_scored))
@@ -273,11 +265,11 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
     plan = plan_of(settings)
     if plan.model not in WEIGHTED:
         return _code_of_wrapped(plan, settings.tails)
-    given = {**clock_arguments(plan), "tails": settings.tails}
-    del given["stopping"]
+    knobs = {**clock_arguments(plan), "tails": settings.tails}
+    del knobs["stopping"]
     lines = ["import numpy as np", ""]
     lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor", _METRICS])
-    lines += call_lines("knobs = dict", given)
+    lines += call_lines("knobs = dict", knobs)
     return "\n".join(lines) + "\n" + _SHOW
 
 
@@ -324,12 +316,8 @@ def scores_csv(look: TwoClocksLook) -> str:
     names += ["coverage_90", "nll", "rmse", "crps"]
     rows = []
     for score in look.scores:
-        clocks = score.clocks
-        nothing = float("nan")
-        at: tuple[object, ...] = (nothing,) * 4
-        if clocks is not None:
-            at = (clocks.mean_trees, clocks.scale_trees, clocks.factor, clocks.df)
-        rows.append((score.label, *at, score.coverage, score.nll, score.rmse, score.crps))
+        clocks = [getattr(score.clocks, name, math.nan) for name in names[1:5]]
+        rows.append((score.label, *clocks, score.coverage, score.nll, score.rmse, score.crps))
     return csv_text(names, rows)
 
 
@@ -414,8 +402,9 @@ def _claims(look: TwoClocksLook) -> tuple[Claim, ...]:
 
 
 def _about(look: TwoClocksLook) -> str:
-    told = "These are verdicts of one seed, until all seeds are fitted."
-    return told if look.seeds is None else ""
+    if look.seeds is None:
+        return "These are verdicts of one seed, until all seeds are fitted."
+    return ""
 
 
 def trees_section(look: TwoClocksLook) -> Section:
@@ -474,10 +463,6 @@ def _lede(settings: TwoClocksSettings) -> str:
     )
 
 
-def _tables(look: TwoClocksLook) -> Mapping[str, Callable[[TwoClocksLook], str]]:
-    return {"Scores": scores_csv, **({"Maps": maps_csv} if look.fit.plan.has_clocks else {})}
-
-
 TWO_CLOCKS = Single(
     name="two-clocks",
     question="Is the stated uncertainty true?",
@@ -504,7 +489,10 @@ TWO_CLOCKS = Single(
     reading=lambda look: describe_data(look.fit.plan),
     study=None,  # the page has the scores of its seeds, not only their verdicts
     code=lambda look: two_clocks_code(look.settings),
-    tables=_tables,
+    tables=lambda look: {
+        "Scores": scores_csv,
+        **({"Maps": maps_csv} if look.fit.plan.has_clocks else {}),
+    },
     title="Two clocks",
     lead="Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
     "different numbers of trees, which rows held out of the training choose.",
@@ -537,8 +525,15 @@ fits noise. Later, the training rows are fitted so closely that their residuals 
 noise, and the scale collapses.
 """,
     terms=(
-        *("mean_clock", "scale_clock", "total", "data", "knowledge"),
-        *("coverage", "nll", "crps", "rmse"),
+        "mean_clock",
+        "scale_clock",
+        "total",
+        "data",
+        "knowledge",
+        "coverage",
+        "nll",
+        "crps",
+        "rmse",
     ),
     departures="Boosting",
 )

@@ -74,10 +74,10 @@ def held_out_stages(plan: TwoClocksSettings, rows: ClockRows, model: Any) -> Sta
 def new_stages(plan: TwoClocksSettings, model: Any, X: Array, y: Array) -> Stages:
     """What a fitted model says about new rows while it grows, or in its one stage."""
     if not plan.has_clocks:
-        found = _reader_of(model).parts(model, X)
+        law = _reader_of(model).parts(model, X)
         return Stages(
-            n_trees=np.array([1]), mean=found.loc[None], knowledge=found.knowledge[None],
-            data=found.data[None], y=y, for_mean=np.ones(1, bool),
+            n_trees=np.array([1]), mean=law.loc[None], knowledge=law.knowledge[None],
+            data=law.data[None], y=y, for_mean=np.ones(1, bool),
         )  # fmt: skip
     if plan.model in SINGLE:
         return _reader_of(model, growing=True).stages(model, X, y, arguments(plan)["n_trees"])
@@ -206,27 +206,18 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 def clocks_of_ways(choosing: Stages, tails: str) -> dict[str, Clocks]:
     """Where each way to stop stops, from the rows that choose."""
-    last = replace(
-        choosing,
-        n_trees=choosing.n_trees[-1:],
-        mean=choosing.mean[-1:],
-        knowledge=choosing.knowledge[-1:],
-        data=choosing.data[-1:],
-        for_mean=choosing.for_mean[-1:],
-    )
+    names = ("n_trees", "mean", "knowledge", "data", "for_mean")
+    last = replace(choosing, **{name: getattr(choosing, name)[-1:] for name in names})
     ends = {"all": early_clocks(last, "normal"), "factor": choose_clocks(last, tails)}
     if len(choosing.n_trees) == 1:
         return ends
-    return {
-        **ends,
-        "early": early_clocks(choosing, tails),
-        "clocks": choose_clocks(choosing, tails),
-    }
+    both = {"early": early_clocks(choosing, tails), "clocks": choose_clocks(choosing, tails)}
+    return ends | both
 
 
 def laws_of(fit: TwoClocksFit, clocks: dict[str, Clocks]) -> dict[str, Distribution]:
     """What the model predicts of the rows that score, each way; as it is by its own law."""
-    laws = {way: law_of(fit.scoring, found) for way, found in clocks.items()}
+    laws = {way: law_of(fit.scoring, stops) for way, stops in clocks.items()}
     return laws if fit.own is None else {**laws, "all": fit.own}
 
 
@@ -241,8 +232,7 @@ def moments_of(
 ) -> tuple[Array, Array]:
     """The mean and the total variance, (n_rows,) each."""
     a, b = (stage_of(stages, n_trees) for n_trees in (mean_trees, scale_trees))
-    total: Array = factor**2 * stages.data[b] + stages.knowledge[a]
-    return stages.mean[a], total
+    return stages.mean[a], factor**2 * stages.data[b] + stages.knowledge[a]
 
 
 def stage_of(stages: Stages, n_trees: int) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gbuq_core.calibration import Stages
 from gbuq_core.experiments.two_clocks.fit import stage_of
+from gbuq_core.experiments.two_clocks.plan import LEVELS
 from gbuq_core.experiments.two_clocks.scores import TreeCurves, TwoClocksLook
 from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet
 from gbuq_core.figures.curves import Curves, draw_curves
@@ -69,21 +70,14 @@ class Stop(NamedTuple):
 def stops_of(look: TwoClocksLook) -> list[Stop]:
     """Where each way to stop stands."""
     return [
-        Stop(
-            look.labels[way],
-            found.mean_trees,
-            found.scale_trees,
-            way in ("factor", "clocks"),
-        )
-        for way, found in look.clocks.items()
+        Stop(look.labels[way], clocks.mean_trees, clocks.scale_trees, way in ("factor", "clocks"))
+        for way, clocks in look.clocks.items()
     ]
 
 
 def shown_of(look: TwoClocksLook, shown: tuple[int, int, bool] | None) -> Stop:
     """Where the reader's sliders stand; None is two clocks."""
-    if shown is None:
-        return stops_of(look)[-1]
-    return Stop("shown", *shown)
+    return stops_of(look)[-1] if shown is None else Stop("shown", *shown)
 
 
 def band_figure(
@@ -113,11 +107,7 @@ def band_figure(
         edges = [scene.mean - half, scene.mean + half]
         over += [line(scene.x, scene.mean, dash="6 5", **_TRUTH)]
         over += [line(scene.x, edge, dash="2 3", **_TRUTH) for edge in edges]
-        values = [
-            ("true mean", scene.mean),
-            ("true 90 % from", edges[0]),
-            ("to", edges[1]),
-        ]
+        values = [("true mean", scene.mean), ("true 90 % from", edges[0]), ("to", edges[1])]
         legend += [
             {"name": "true mean", "kind": "line", **_TRUTH, "dash": "6 5"},
             {"name": "true 90 % interval", "kind": "line", **_TRUTH, "dash": "2 3"},
@@ -205,12 +195,11 @@ def clocks_sheet(
     maps, stages = look.maps, look.fit.scoring
     trees = [int(n) for n in maps.n_trees]
     nll = (maps.nll_plain, maps.nll_scaled)
-    taken = [stop[1:] for stop in stops_of(look)]  # their marks have names of their own
-    mine = None if shown is None or tuple(shown) in taken else shown_of(look, shown)
+    named = [stop[1:] for stop in stops_of(look)]  # whose marks have names of their own
+    mine = None if shown is None or tuple(shown) in named else shown_of(look, shown)
     df = float(maps.df)
     tails_text = "normal" if np.isinf(df) else f"t, {df:g} degrees of freedom"
-    least = min(float(part.min()) for part in nll)
-    most = max(float(part.max()) for part in nll)
+    least, most = float(np.min(nll)), float(np.max(nll))
     limits = (least, max(least + 1e-6, min(most, least + _NLL_REACH)))
     panels = []
     titles = ("Std as it is", "Std times a factor")
@@ -273,8 +262,7 @@ def curves_figure(look: TwoClocksLook, alt: str = "") -> Curves:
     stated = line(x, curves.stated, WAY_COLOURS["all"], dash="7 4")
     error = line(x, curves.rmse, COLOUR)
     aim = line([x[0], x[-1]], [90.0, 90.0], "text", 1.0, "3 4")
-    most = float(np.max(curves.nll))
-    low = float(np.min(curves.nll))
+    low, most = float(np.min(curves.nll)), float(np.max(curves.nll))
     drawn = [
         ("RMSE", [error, stated], [0.0, 1.5 * float(curves.rmse[_late(curves)].max())]),
         ("coverage (%)", [aim, line(x, 100 * curves.coverage, COLOUR)], [0.0, 100.0]),
@@ -284,7 +272,7 @@ def curves_figure(look: TwoClocksLook, alt: str = "") -> Curves:
     ticks = {
         float(np.log10(n)): f"{n:,}" for n in _TICKS if curves.n_trees[0] <= n <= curves.n_trees[-1]
     }
-    read = [
+    numbers = [
         ("RMSE", curves.rmse), ("stated std", curves.stated), ("coverage %", 100 * curves.coverage),
         ("NLL", curves.nll), ("CRPS", curves.crps),
     ]  # fmt: skip
@@ -306,7 +294,7 @@ def curves_figure(look: TwoClocksLook, alt: str = "") -> Curves:
                 for way, mark in zip(marks, _marks(marks, (0.0, 1.0)), strict=True)
             ),
         ],
-        reading(x, "trees", read, names=[f"{int(n):,}" for n in curves.n_trees]),
+        reading(x, "trees", numbers, names=[f"{int(n):,}" for n in curves.n_trees]),
     )
 
 
@@ -327,15 +315,14 @@ def _marks(marks: Mapping[str, float], limits: Sequence[float]) -> list[Part]:
 def _late(curves: TreeCurves) -> npt.NDArray[np.bool_]:
     """Stages from 20 trees on: the first ones predict the mean of y and need no room."""
     late = curves.n_trees >= 20
-    found: npt.NDArray[np.bool_] = late if late.any() else np.ones(len(late), bool)
-    return found
+    return late if late.any() else ~late
 
 
 def reliability_figure(look: TwoClocksLook, alt: str = "") -> Curves:
     """The observed share of rows inside intervals against their level, for each way to stop."""
-    levels, labels, observed = look.levels, look.labels, look.reliability
+    labels, observed = look.labels, look.reliability
     n_rows = len(look.fit.scoring.y)
-    x = 100 * np.array([0.0, *levels, 1.0])
+    x = 100 * np.array([0.0, *LEVELS, 1.0])
     half = 1.96 * np.sqrt(x * (100.0 - x) / n_rows)
     chance = band(x, x - half, x + half, "text", 0.12)
     ideal = line([0.0, 100.0], [0.0, 100.0], "text", 1.0, "3 4")

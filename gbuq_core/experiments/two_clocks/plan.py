@@ -17,9 +17,8 @@ from gbuq_core.settings import Codec, arguments, setting
 # The boosted methods, which grow tree by tree; keys of `gbuq_core.methods.METHODS`.
 CYCLICAL = ("csglb", "cbsglb")
 WITH_CLOCKS = (
-    *("sglb", "sgb", "virtual_sglb", "catboost", "ngboost"),
-    *(*CYCLICAL, "virtual_catboost"),
-)
+    "sglb", "sgb", "virtual_sglb", "catboost", "ngboost", *CYCLICAL, "virtual_catboost",
+)  # fmt: skip
 WITH_MEMBERS = ("sglb", "sgb")
 SINGLE = ("catboost", "ngboost")  # other libraries' models: no members, so no knowledge
 # Those that are this library's estimator, with a weight of the mean in splits.
@@ -36,7 +35,6 @@ N_SCORED = 1000  # rows that score; of diabetes a quarter
 N_DRAWN = 121  # points of the line through five features
 N_SEEDS = 10  # seeds that a verdict counts
 _FEW_SEEDS = 5  # of models whose fit takes several seconds
-_SOFT_TREES = MappingProxyType({"vst": 1})
 _FOREIGN_TREES = 1000  # of the boosted model that some methods train first, as `Costs` counts
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LEVEL = 0.9  # of the intervals whose coverage is shown
@@ -63,8 +61,8 @@ _TREES = r"(?:2000|1[0-9]{3}|[1-9][0-9]{0,2})"
 
 def read_clocks(text: str) -> tuple[int, int, bool] | None:
     """Trees of the mean, trees of the scale, and whether the factor applies."""
-    found = re.fullmatch(r"(\d+)\.(\d+)(\.plain)?", text)
-    return None if found is None else (int(found[1]), int(found[2]), found[3] is None)
+    match = re.fullmatch(r"(\d+)\.(\d+)(\.plain)?", text)
+    return None if match is None else (int(match[1]), int(match[2]), match[3] is None)
 
 
 def write_clocks(clocks: tuple[int, int, bool] | None) -> str:
@@ -107,27 +105,27 @@ class TwoClocksSettings:
     )  # fmt: skip
     trees: int = setting(
         1000, of="sglb.n_trees", choices=(100, 200, 500, 1000, _MOST_TREES), arg="n_trees",
-        uses=lambda one: one.has_clocks and one.model != "ngboost",
+        uses=lambda plan: plan.has_clocks and plan.model != "ngboost",
     )  # fmt: skip
     ngboost_trees: int = setting(
         200, of="ngboost.n_trees", choices=(50, 100, 200, 300, 500), arg="n_trees",
-        uses=lambda one: one.model == "ngboost",
+        uses=lambda plan: plan.model == "ngboost",
         help="NGBoost takes about ten times as long a tree as the other models.",
     )  # fmt: skip
     members: int = setting(
         4, of="sglb.n_members", low=2, high=10, step=1, arg="n_members",
-        uses=lambda one: one.model in WITH_MEMBERS,
+        uses=lambda plan: plan.model in WITH_MEMBERS,
     )  # fmt: skip
     rate: float = setting(
         0.1, of="sglb.learning_rate", choices=(0.03, 0.05, 0.1, 0.2, 0.3), arg="learning_rate",
-        uses=lambda one: one.has_clocks,
+        uses=lambda plan: plan.has_clocks,
     )  # fmt: skip
     depth: int = setting(
-        3, of="sglb.depth", low=1, high=6, step=1, arg="depth", uses=lambda one: one.has_clocks
+        3, of="sglb.depth", low=1, high=6, step=1, arg="depth", uses=lambda plan: plan.has_clocks
     )
     mean_weight: float = setting(
         100.0, "Weight of the mean in splits", choices=(1.0, 10.0, 100.0), arg="mean_weight",
-        uses=lambda one: one.model in WEIGHTED,
+        uses=lambda plan: plan.model in WEIGHTED,
         help="How much the mean counts beside the scale when a tree chooses its splits. 1 is the "
         "weight of the papers, 100 that of our default.",
     )  # fmt: skip
@@ -196,10 +194,8 @@ def estimate_two_clocks_seconds(plan: TwoClocksSettings) -> float:
         scored = costs.predict_seconds(N_SCORED + N_DRAWN, trees)
         return (1 + n_folds) * each + scored
     if plan.model in SINGLE:
-        seconds = (
-            costs.fit_seconds(plan.n_rows, columns, arguments(plan)["n_trees"]) * plan.depth / 3.0
-        )
-        return (1 + n_folds) * seconds
+        seconds = costs.fit_seconds(plan.n_rows, columns, arguments(plan)["n_trees"])
+        return (1 + n_folds) * (seconds * plan.depth / 3.0)
     members = plan.n_members + n_folds * members_of_a_fold(plan.n_members, n_folds)
     return costs.fit_seconds(plan.n_rows, columns, members * plan.trees) * plan.depth / 6.0
 
@@ -209,7 +205,7 @@ def _trees_of(model: str) -> int:
     for knob in METHODS[model].knobs:
         if knob.key == "n_trees":
             return int(knob.default)
-    return _SOFT_TREES.get(model, _FOREIGN_TREES)
+    return 1 if model == "vst" else _FOREIGN_TREES
 
 
 def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
@@ -218,7 +214,7 @@ def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
     CatBoost and NGBoost are those of their own libraries. A model without clocks has its method's
     defaults, the seed, and one thread: threads would wait for so few rows.
     """
-    given = arguments(plan)
+    options = arguments(plan)
     if plan.model == "catboost":
         return {
             "loss_function": "RMSEWithUncertainty",
@@ -233,12 +229,12 @@ def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
     if plan.model == "ngboost":
         from sklearn.tree import DecisionTreeRegressor
 
-        tree = DecisionTreeRegressor(max_depth=given.pop("depth"), random_state=plan.seed)
-        return {"Base": tree, "n_estimators": given.pop("n_trees"), "verbose": False, **given}
+        tree = DecisionTreeRegressor(max_depth=options.pop("depth"), random_state=plan.seed)
+        return {"Base": tree, "n_estimators": options.pop("n_trees"), "verbose": False, **options}
     builder = METHODS[plan.model].builder()
     if not plan.has_clocks:
-        shared = {"n_jobs": 1, **given}
-        return {name: value for name, value in shared.items() if name in builder.takes}
+        options = {"n_jobs": 1, **options}
+        return {name: value for name, value in options.items() if name in builder.takes}
     if plan.model in CYCLICAL:
-        given["cycle_length"] = plan.cycle_length
-    return {**builder.fixed, **given}
+        options["cycle_length"] = plan.cycle_length
+    return {**builder.fixed, **options}

@@ -116,7 +116,7 @@ class TwoClocksLook:
     scores: tuple[WayScore, ...]
     curves: TreeCurves
     maps: ClockMaps
-    reliability: dict[str, Array]
+    reliability: dict[str, Array]  # of each way, at `LEVELS`
     settings: TwoClocksSettings  # with the view
     seeds: SeedScores | None = None  # of these settings, once they are fitted
 
@@ -124,11 +124,6 @@ class TwoClocksLook:
     def labels(self) -> Mapping[str, str]:
         """The names of the ways to stop."""
         return self.fit.plan.ways
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The nominal levels of ``reliability``."""
-        return LEVELS
 
     @property
     def key(self) -> str:
@@ -179,20 +174,14 @@ def look_two_clocks(
 
 def curves_of(stages: Stages, step: float) -> TreeCurves:
     """Scores against the number of trees, at a resolution of the target."""
-    found = []
+    rows = []
     for mean, knowledge, data in zip(stages.mean, stages.knowledge, stages.data, strict=True):
         std = np.sqrt(knowledge + data)
         law = NormalDistribution(mean, std)
-        found.append((*_scores(law, stages.y, step), math.sqrt(float(np.mean(std**2)))))
-    coverage, nll, rmse, crps, stated = np.array(found).T
-    return TreeCurves(
-        n_trees=stages.n_trees.astype(np.float64),
-        rmse=rmse,
-        stated=stated,
-        coverage=coverage,
-        nll=nll,
-        crps=crps,
-    )
+        rows.append((*_scores(law, stages.y, step), math.sqrt(float(np.mean(std**2)))))
+    *scores, stated = np.array(rows).T
+    named = dict(zip(SCORES, scores, strict=True))
+    return TreeCurves(n_trees=stages.n_trees.astype(np.float64), stated=stated, **named)
 
 
 def unscaled_of(fit: TwoClocksFit) -> Unscaled:
@@ -216,13 +205,9 @@ def unscaled_of(fit: TwoClocksFit) -> Unscaled:
     )
 
 
-def clock_maps(fit: TwoClocksFit, df: float, unscaled: Unscaled | None = None) -> ClockMaps:
-    """NLL and coverage for every pair of clocks, on rows that chose nothing.
-
-    ``unscaled`` is that of the fit, if it is known already.
-    """
+def clock_maps(fit: TwoClocksFit, df: float, unscaled: Unscaled) -> ClockMaps:
+    """NLL and coverage for every pair of clocks, on rows that chose nothing."""
     chosen, scored = fit.choosing, fit.scoring
-    unscaled = unscaled_of(fit) if unscaled is None else unscaled
     n = len(scored.n_trees)
     nll, inside, factor = np.empty((3, n, n))
     t = half_width(df)
@@ -272,8 +257,7 @@ def _best_factors(chosen: Stages, a: int, df: float) -> Array:
         at_probe = score(probe)
         left, right = np.where(lower, probe, right), np.where(lower, left, probe)
         at_left, at_right = np.where(lower, at_probe, at_right), np.where(lower, at_left, at_probe)
-    factors: Array = np.exp(0.5 * (low + high))
-    return factors
+    return np.exp(0.5 * (low + high))
 
 
 class _MeanNLL:
@@ -300,8 +284,8 @@ class _MeanNLL:
         self._spread, self._work = np.empty((2, n_rows, n_stages))
         self._product = np.empty((n_rows // 2, n_stages))
         self._df = df
-        one = np.ones(1)  # what does not depend on the variance
-        own = student_nll(0.0 * one, one / share, df)[0]
+        # What does not depend on the variance.
+        own = student_nll(np.zeros(1), np.array([1.0 / share]), df)[0]
         self._constant = float(own) + 0.5 * math.log(unit)
 
     def __call__(self, factors: Array) -> Array:
@@ -315,8 +299,7 @@ class _MeanNLL:
         else:
             np.add(spread, self._squared, out=work)
             varying = (df + 1.0) * self._mean_log(work) - df * self._mean_log(spread)
-        found: Array = self._constant + 0.5 * varying
-        return found
+        return self._constant + 0.5 * varying
 
     def _mean_log(self, values: Array) -> Array:
         """The mean logarithm over rows."""
@@ -325,15 +308,14 @@ class _MeanNLL:
         for _ in range(2):
             half //= 2
             product = np.multiply(product[:half], product[half:], out=product[:half])
-        found: Array = np.log(product).sum(axis=0) / self._n
-        return found
+        return np.log(product).sum(axis=0) / self._n
 
 
 def _way_score(
     label: str, clocks: Clocks | None, law: Distribution, y: Array, step: float
 ) -> WayScore:
-    coverage, nll, rmse, crps = _scores(law, y, step)
-    return WayScore(label=label, clocks=clocks, coverage=coverage, nll=nll, rmse=rmse, crps=crps)
+    named = dict(zip(SCORES, _scores(law, y, step), strict=True))
+    return WayScore(label=label, clocks=clocks, **named)
 
 
 def _scores(law: Distribution, y: Array, step: float) -> tuple[float, float, float, float]:
@@ -352,7 +334,7 @@ def score_seeds(plan: TwoClocksSettings, n_seeds: int | None = None) -> SeedScor
     """Fit and score with several seeds, the plan's own first; `plan.seeds_of` says how many."""
     n_seeds = seeds_of(plan) if n_seeds is None else n_seeds
     seeds = tuple(range(plan.seed, plan.seed + n_seeds))
-    found: dict[str, list[list[tuple[float, ...]]]] = {tails: [] for tails in TAILS}
+    scores: dict[str, list[list[tuple[float, ...]]]] = {tails: [] for tails in TAILS}
     with stage(float(n_seeds)):
         for seed in seeds:
             with stage(1.0, span=1.0):
@@ -360,8 +342,8 @@ def score_seeds(plan: TwoClocksSettings, n_seeds: int | None = None) -> SeedScor
             for tails in TAILS:
                 laws = laws_of(fit, clocks_of_ways(fit.choosing, tails))
                 step = find_resolution(fit.rows.y)
-                found[tails].append([_scores(laws[way], fit.scoring.y, step) for way in plan.ways])
-    return SeedScores(seeds=seeds, by_tails={tails: np.array(found[tails]) for tails in TAILS})
+                scores[tails].append([_scores(laws[way], fit.scoring.y, step) for way in plan.ways])
+    return SeedScores(seeds=seeds, by_tails={tails: np.array(scores[tails]) for tails in TAILS})
 
 
 SEEDS = Opening(
@@ -385,18 +367,17 @@ class _Beats(NamedTuple):
 
     def values(self, scores: Array, ways: list[str]) -> Array:
         """The score of the way and of the other one with each seed, (n_seeds, 2)."""
-        found: Array = scores[:, [ways.index(self.way), ways.index(self.other)]]
-        return found[..., SCORES.index(self.score)]
+        places = [ways.index(self.way), ways.index(self.other)]
+        return scores[:, places][..., SCORES.index(self.score)]
 
     def is_true(self, values: Array) -> np.ndarray:
         """Whether it is lower, (n_seeds,) bool."""
-        lower: np.ndarray = values[:, 0] < values[:, 1]
-        return lower
+        return values[:, 0] < values[:, 1]
 
     def write(self, values: Array) -> str:
         """The mean of both scores."""
-        one, other = (short(float(value)) for value in values.mean(axis=0))
-        return f"{self.score.upper()} {one} against {other}"
+        first, other = (short(float(value)) for value in values.mean(axis=0))
+        return f"{self.score.upper()} {first} against {other}"
 
     @property
     def rule(self) -> str:
@@ -420,14 +401,12 @@ class _Covers(NamedTuple):
 
     def values(self, scores: Array, ways: list[str]) -> Array:
         """The share of the rows inside with each seed, (n_seeds,)."""
-        found: Array = scores[:, ways.index(self.way), SCORES.index("coverage")]
-        return found
+        return scores[:, ways.index(self.way), SCORES.index("coverage")]
 
     def is_true(self, values: Array) -> np.ndarray:
         """Whether the share is in the range, (n_seeds,) bool."""
         enough = values >= LEAST_SHARE - 1e-12
-        found: np.ndarray = ~enough if self.narrow else enough & (values <= MOST_SHARE + 1e-12)
-        return found
+        return ~enough if self.narrow else enough & (values <= MOST_SHARE + 1e-12)
 
     def write(self, values: Array) -> str:
         """The mean share."""
@@ -498,25 +477,27 @@ def check_seed(scores: Sequence[WayScore] | Array) -> tuple[Claim, ...]:
     if not isinstance(scores, np.ndarray):
         labels = [*WAYS.values(), *FACTOR_WAYS.values()]
         scores = np.array(
-            [[getattr(one, name) for name in SCORES] for one in scores if one.label in labels]
+            [[getattr(score, name) for name in SCORES] for score in scores if score.label in labels]
         )
     ways = _ways_of(len(scores))
     claims = []
-    for one in _statements_of(ways):
-        values = one.values(scores[None], ways)
-        verdict = "holds" if one.is_true(values)[0] else "does not hold"
-        value = one.write(values)
+    for statement in _statements_of(ways):
+        values = statement.values(scores[None], ways)
+        verdict = "holds" if statement.is_true(values)[0] else "does not hold"
+        value = statement.write(values)
         here = f"with this seed, {_spoken(value)}."
-        threshold = f"Holds with a seed if {one.rule}."
-        claims.append(Claim(one.text, here, verdict, threshold, value, one.key, one.chip))
+        threshold = f"Holds with a seed if {statement.rule}."
+        claims.append(
+            Claim(statement.text, here, verdict, threshold, value, statement.key, statement.chip)
+        )
     return tuple(claims)
 
 
 def check_seeds(scores: SeedScores, tails: str) -> tuple[SeedOutcome, ...]:
     """The statements of every seed, as `gbuq_core.count_verdicts` counts them."""
     return tuple(
-        SeedOutcome(seed, check_seed(found))
-        for seed, found in zip(scores.seeds, scores.by_tails[tails], strict=True)
+        SeedOutcome(seed, check_seed(of_seed))
+        for seed, of_seed in zip(scores.seeds, scores.by_tails[tails], strict=True)
     )
 
 
@@ -525,18 +506,18 @@ def verdicts_of(scores: Array) -> tuple[Claim, ...]:
     ways, n = _ways_of(scores.shape[1]), len(scores)
     often, half = (math.ceil(share * n - 1e-9) for share in (OFTEN, MORE_THAN_HALF))
     claims = []
-    for one in _statements_of(ways):
-        values = one.values(scores, ways)
-        wins = int(one.is_true(values).sum())
+    for statement in _statements_of(ways):
+        values = statement.values(scores, ways)
+        wins, mean = int(statement.is_true(values).sum()), _spoken(statement.write(values))
         claims.append(
             Claim(
-                one.text,
-                f"in {wins} of {n} seeds{one.counted}; the mean {_spoken(one.write(values))}.",
+                statement.text,
+                f"in {wins} of {n} seeds{statement.counted}; the mean {mean}.",
                 verdict_of(wins / n, OFTEN, MORE_THAN_HALF),
                 f"Holds from {often} of {n} seeds on, partly from {half} of {n}.",
                 f"{wins} of {n} seeds",
-                one.key,
-                one.chip,
+                statement.key,
+                statement.chip,
             )
         )
     return tuple(claims)

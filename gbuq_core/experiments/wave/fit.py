@@ -143,10 +143,10 @@ def run_wave(settings: WaveSettings | None = None, law: bool = False) -> WaveRun
     if law:
         from gbuq_core.stacking import StackedRegressor
 
-        found = StackedRegressor(model, random_state=settings.seed).fit(wave.X, wave.y)
-        said = found.predict_uncertainty(wave.grid)
-        stacked = _scores(found.predict_distribution(wave.grid).loc, said, wave)
-        model = found.estimator_
+        stack = StackedRegressor(model, random_state=settings.seed).fit(wave.X, wave.y)
+        parts = stack.predict_uncertainty(wave.grid)
+        stacked = _scores(stack.predict_distribution(wave.grid).loc, parts, wave)
+        model = stack.estimator_
     else:
         model.fit(wave.X, wave.y)
     members = model.predict_members(wave.grid)
@@ -198,13 +198,10 @@ def describe_wave(run: WaveRun) -> str:
 
 def wave_code(settings: WaveSettings) -> str:
     """Python that computes the run with the library's public names, for copying."""
-    given, usual = arguments(settings), arguments(WaveSettings())
-    moved = {
-        name: round(given[name], 1)
-        for name in ("rare_from", "rare_width")
-        if given[name] != usual[name]
-    }
-    rows = {name: given[name] for name in ("n", "random_state")} | moved
+    options, usual = arguments(settings), arguments(WaveSettings())
+    stretch = ("rare_from", "rare_width")
+    moved = {name: round(options[name], 1) for name in stretch if options[name] != usual[name]}
+    rows = {name: options[name] for name in ("n", "random_state")} | moved
     model = call_lines("BoostedEnsembleRegressor", {**ENSEMBLE, "random_state": settings.seed})
     return "\n".join(
         [
@@ -261,15 +258,13 @@ _TRUE = Threshold("difference", TRUE, NEARLY_TRUE, unit=" points", times=100.0, 
 
 def answer_wave(run: WaveRun) -> str:
     r"""Whether knowledge uncertainty tells few rows, and none, from many, in one sentence."""
-    plenty, rare, beyond, _ = (*run.scores,)
+    plenty, rare, beyond, _ = run.scores
 
-    def said(ratio: float, else_: str) -> str:
-        return f"the model is {ratio:.1f} times less sure" if ratio >= HARDLY_LARGER else else_
-
-    return (
-        f"Where rows are rare, {said(rare.knowledge / plenty.knowledge, 'it does not notice')}. "
-        f"Where there are none, {said(beyond.knowledge / plenty.knowledge, 'it does not notice')}."
-    )
+    notices = []
+    for ratio in (rare.knowledge / plenty.knowledge, beyond.knowledge / plenty.knowledge):
+        less = f"the model is {ratio:.1f} times less sure"
+        notices.append(less if ratio >= HARDLY_LARGER else "it does not notice")
+    return f"Where rows are rare, {notices[0]}. Where there are none, {notices[1]}."
 
 
 def check_claims(run: WaveRun) -> tuple[Claim, ...]:
@@ -278,8 +273,8 @@ def check_claims(run: WaveRun) -> tuple[Claim, ...]:
     off = abs(plenty.data / plenty.true_noise - 1.0)
     of_law: tuple[Claim, ...] = ()
     if run.law is not None:
-        said = "Knowledge uncertainty of the stacked law is larger where there are no rows."
-        of_law = (_claim_of_knowledge(said, "law", run.law.beyond, run.law.plenty, ""),)
+        statement = "Knowledge uncertainty of the stacked law is larger where there are no rows."
+        of_law = (_claim_of_knowledge(statement, "law", run.law.beyond, run.law.plenty, ""),)
     return (
         _claim_of_knowledge(
             "Knowledge uncertainty is larger where rows are rare.",

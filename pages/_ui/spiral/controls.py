@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.spiral.data import EXTENT
+from gbuq_core.experiments.spiral.data import EXTENT, SIDE
 from gbuq_core.experiments.spiral.experiment import (
     ALONG,
     COMPUTE,
@@ -18,7 +18,7 @@ from gbuq_core.experiments.spiral.experiment import (
     RAY,
     WALK_OPEN,
 )
-from gbuq_core.experiments.spiral.fit import SIDE, SpiralRun
+from gbuq_core.experiments.spiral.fit import SpiralRun
 from gbuq_core.experiments.spiral.picture import flagged
 from gbuq_core.experiments.spiral.plan import FIRST, METHODS, PAPER, SpiralSettings
 from gbuq_core.knobs import Knob

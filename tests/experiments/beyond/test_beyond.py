@@ -1,7 +1,5 @@
 """Beyond the rows: its rows, its scores against drawn ones, and what it says of itself."""
 
-import contextlib
-import io
 import re
 
 import numpy as np
@@ -51,13 +49,13 @@ def test_scores_are_those_of_drawn_values(fit):
     draws = np.random.default_rng(0).normal(size=(4000, 1)) * SMALL.noise
     y = true_mean(fit.x) + draws
     for score in score_beyond(fit):
-        one = getattr(fit, score.key)
-        held = (abs(y - one.mean) <= one.half).mean(axis=0)
+        estimate = getattr(fit, score.key)
+        held = (abs(y - estimate.mean) <= estimate.half).mean(axis=0)
         assert score.coverage.outside == pytest.approx(held[~fit.inside].mean(), abs=0.02)
-        std = np.sqrt(one.data + one.knowledge)
+        std = np.sqrt(estimate.data + estimate.knowledge)
         for at, crps in ((fit.inside, score.crps.inside), (~fit.inside, score.crps.outside)):
             drawn = crps_gaussian(y[:, at].ravel(), *(
-                np.tile(part[at], len(draws)) for part in (one.mean, std)
+                np.tile(part[at], len(draws)) for part in (estimate.mean, std)
             ))  # fmt: skip
             assert crps == pytest.approx(drawn, rel=0.03)
 
@@ -76,19 +74,17 @@ def test_a_quick_fit_has_the_trees_and_the_process_of_a_whole_one(fit):
 def test_trees_repeat_their_last_leaf_and_only_the_others_widen(fit):
     right = fit.x > SMALL.edge
     assert np.ptp(fit.trees.mean[right]) == 0.0
-    for one in (fit.process, fit.law):
-        assert one.knowledge[-1] > 10 * np.median(one.knowledge[fit.inside])
+    for estimate in (fit.process, fit.law):
+        assert estimate.knowledge[-1] > 10 * np.median(estimate.knowledge[fit.inside])
     np.testing.assert_allclose(fit.spoken.weight.sum(axis=1), 1.0)
 
 
-def test_the_copied_code_prints_what_the_page_says(fit):
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(beyond_code(SMALL), {})
-    found = re.findall(r"([\w ]+?) ([\d.]+) ([\d.]+)\n", printed.getvalue())
-    scores = {one.key: one.coverage for one in score_beyond(fit)}
-    assert [name for name, *_ in found] == ["Trees alone", "The law"]
-    for key, (_, inside, outside) in zip(("trees", "law"), found, strict=True):
+def test_the_copied_code_prints_what_the_page_says(fit, capsys):
+    exec(beyond_code(SMALL), {})
+    printed = re.findall(r"([\w ]+?) ([\d.]+) ([\d.]+)\n", capsys.readouterr().out)
+    scores = {score.key: score.coverage for score in score_beyond(fit)}
+    assert [name for name, *_ in printed] == ["Trees alone", "The law"]
+    for key, (_, inside, outside) in zip(("trees", "law"), printed, strict=True):
         assert float(inside) == pytest.approx(scores[key].inside, abs=1e-4)
         assert float(outside) == pytest.approx(scores[key].outside, abs=1e-4)
         assert percent(scores[key].outside, 0) in answer_beyond(fit)

@@ -1,5 +1,6 @@
 """The race's sheet: which panels and charts, which scales, what plays."""
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,32 +29,12 @@ class Grid(NamedTuple):
     step_limit: float = 0.06
 
 
-class Run(NamedTuple):
-    sampler: str
-    n_chains: int
-    steps: np.ndarray
-    n_kept: np.ndarray
-    density: np.ndarray
-    marginal_x: np.ndarray
-    marginal_y: np.ndarray
-    modes_visited: np.ndarray
-    share_in_modes: np.ndarray
-    occupancy_error: np.ndarray
-    divergence: np.ndarray
-    path: np.ndarray
-    stay_steps: np.ndarray
-    stay_modes: np.ndarray
-    size_steps: np.ndarray
-    sizes: np.ndarray
-    size_span: int
-    exploring: np.ndarray
-    all_stopped: bool = False
-
-
-def run_of(sampler="sgld", steps=(10, 20, 30), density=0.25, span=None, sizes=(0.1, 0.05)):
+def run_of(
+    sampler="sgld", steps=(10, 20, 30), density=0.25, span=None, sizes=(0.1, 0.05), **changes
+):
     f, steps = len(steps), np.array(steps)
     ramp = np.linspace(0.0, 1.0, f)
-    return Run(
+    run = SimpleNamespace(
         sampler=sampler,
         n_chains=1,
         steps=steps,
@@ -72,7 +53,10 @@ def run_of(sampler="sgld", steps=(10, 20, 30), density=0.25, span=None, sizes=(0
         sizes=np.array(sizes),
         size_span=int(steps[-1]) if span is None else span,
         exploring=np.array([[0, 2]]),
+        all_stopped=False,
     )
+    vars(run).update(changes)
+    return run
 
 
 RACE = [run_of("sgld"), run_of("cg", span=10)]
@@ -100,16 +84,13 @@ def test_a_column_a_sampler_with_the_target_first():
     # Each row of charts begins under the target.
     titles = [strip.title for strip in sheet.strips]
     assert len(titles) == 3 * len(CHARTS)
-    assert titles[::3] == [
-        "Modes visited", "Share in a mode", "KL, nats", "Occupancy error",
-    ]  # fmt: skip
+    assert titles[::3] == ["Modes visited", "Share in a mode", "KL, nats", "Occupancy error"]
     assert titles[1:3] == ["SGLD: mode", "cg-SGLD: mode"]
 
 
 def test_the_sheet_can_be_drawn_and_plays():
     header = decode_sheet(encode_sheet(gaussians_sheet(Grid(), RACE, alt="In words."))).header
-    assert header["frames"] == 3
-    assert header["alt"] == "In words."
+    assert (header["frames"], header["alt"]) == (3, "In words.")
     assert [strip["legend"] for strip in header["strips"]] == ["narrow", False, False] * 4
 
 
@@ -121,8 +102,8 @@ def test_each_frame_counts_the_modes_found():
     ] * 2
     still = gaussians_sheet(Grid(), [run_of(), run_of("cg", (15, 35))]).panels[2]
     assert still.subtitle == "3 of 3 modes"
-    one = run_of()._replace(modes_visited=np.array([0.0, 1.0, 1.0]))
-    alone = gaussians_sheet(Grid()._replace(n_modes=1), [one]).panels[1]
+    early = run_of(modes_visited=np.array([0.0, 1.0, 1.0]))
+    alone = gaussians_sheet(Grid()._replace(n_modes=1), [early]).panels[1]
     assert alone.subtitle[-1] == "1 of 1 mode"
 
 
@@ -209,14 +190,14 @@ def test_only_sizes_that_fall_far_are_logarithmic():
 
 
 def test_of_several_chains_the_modes_are_a_chains_mean():
-    several = [run._replace(n_chains=3) for run in RACE]
+    several = [run_of(n_chains=3)]
     assert gaussians_sheet(Grid(), several).strips[0].title == "Modes, a chain"
 
 
 def test_divergences_begin_at_zero_whatever_they_are():
     strips = strips_by_title(gaussians_sheet(Grid(), RACE))
     assert strips["KL, nats"].y_limits == pytest.approx((0.0, 3.15))
-    unkept = run_of()._replace(divergence=np.full(3, np.nan))
+    unkept = run_of(divergence=np.full(3, np.nan))
     sheet = gaussians_sheet(Grid(), [unkept])
     assert strips_by_title(sheet)["KL, nats"].y_limits == (0.0, 1.0)
 
@@ -224,7 +205,7 @@ def test_divergences_begin_at_zero_whatever_they_are():
 def test_cells_that_chains_never_came_to_before_they_ran_off_are_hatched():
     density = np.zeros((3, N, N))
     density[:, 0, 1] = 0.5
-    gone = run_of("cg")._replace(density=density, all_stopped=True)
+    gone = run_of("cg", density=density, all_stopped=True)
     sheet = gaussians_sheet(Grid(), [run_of("sgld", density=0.0), gone])
     assert [panel.hatched is None for panel in sheet.panels] == [True, True, False]
     np.testing.assert_array_equal(sheet.panels[2].hatched, density[-1] == 0)
@@ -236,9 +217,7 @@ def test_cells_that_chains_never_came_to_before_they_ran_off_are_hatched():
 
 def test_charts_can_be_left_out():
     sheet = gaussians_sheet(Grid(), RACE, GaussiansSettings(charts=("x",)))
-    assert [strip.title for strip in sheet.strips] == [
-        "KL, nats", "SGLD: x", "cg-SGLD: x",
-    ]  # fmt: skip
+    assert [strip.title for strip in sheet.strips] == ["KL, nats", "SGLD: x", "cg-SGLD: x"]
     assert gaussians_sheet(Grid(), RACE, GaussiansSettings(charts=())).strips == []
 
 
@@ -277,9 +256,9 @@ class Cycle(NamedTuple):
 
 def test_a_cycle_is_played_over_the_energy_with_its_stages_coloured():
     sheet = cycle_sheet(Grid(), np.zeros((8, 8)) + 3.0, [Cycle("clr"), Cycle("cg")], alt="words")
-    found = decode_sheet(encode_sheet(sheet))
-    assert found.header["frames"] == 5
-    assert found.header["frameValues"] == [0, 1, 2, 3, 4]
+    decoded = decode_sheet(encode_sheet(sheet))
+    assert decoded.header["frames"] == 5
+    assert decoded.header["frameValues"] == [0, 1, 2, 3, 4]
     assert [strip.title for strip in sheet.strips[::2]] == [
         "clr-SGLD: step size", "clr-SGLD: energy", "clr-SGLD: moves",
     ]  # fmt: skip

@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +27,6 @@ from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import HeartData, make_heart
 from tests.figure_readers import decode_sheet
-
-ROOT = Path(__file__).resolve().parents[3]
-PERFECT = {"empty": 0.04, "filled": 0.01, "factor": 1.0}
 
 
 def made_up(method="sglb", empty=0.04, filled=0.01, factor=1.0, cells=(), known=True):
@@ -211,10 +207,10 @@ def test_copied_code_computes_the_same_maps(settings, tmp_path, monkeypatch):
     run = run_heart(settings)
     assert set(names["maps"]) == {METHODS[maps.method].label for maps in run.methods}
     for maps in run.methods:
-        shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
-        copied = np.stack(names["maps"][METHODS[maps.method].label])
+        parts = [part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)]
+        copied = names["maps"][METHODS[maps.method].label]
         # The same kernels on the same numbers, summed in another order.
-        np.testing.assert_allclose(copied, shown, rtol=CANCELLED, atol=ZERO)
+        np.testing.assert_allclose(copied, parts, rtol=CANCELLED, atol=ZERO)
     assert "<!doctype html>" in (tmp_path / "heart.html").read_text(encoding="utf-8")
 
 

@@ -94,7 +94,7 @@ def test_what_is_drawn_and_measured_refits_nothing(fits, method):
 )
 def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
     changed = replace(SMALL, **knob)
-    assert {key for key in METHODS if plan_of(changed, key) != plan_of(SMALL, key)} == (methods)
+    assert {key for key in METHODS if plan_of(changed, key) != plan_of(SMALL, key)} == methods
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -175,9 +175,8 @@ def test_a_view_has_the_parts_that_its_method_has(fits, method):
 def test_the_score_of_inference_novelty_has_no_sign(fits):
     view = view_heteroscedastic(fits["macau_linear"], SMALL)
     assert view.signed_inference.min() < 0.0
-    np.testing.assert_array_equal(
-        view.curve("inference_novelty").values, np.abs(view.signed_inference)
-    )
+    values = view.curve("inference_novelty").values
+    np.testing.assert_array_equal(values, np.abs(view.signed_inference))
     assert view_heteroscedastic(fits["catboost"], SMALL).signed_inference is None
 
 
@@ -202,10 +201,10 @@ def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
 def test_methods_with_intervals_show_their_own(fits, method):
     fit = fits[method]
     view = view_heteroscedastic(fit, replace(SMALL, level=0.8))
-    found = fit.model.predict_intervals(view.x[:, None])
-    at = int(np.argmin(np.abs(found.levels - 0.8)))
-    np.testing.assert_allclose(view.lower, found.lower[at], rtol=SAME_SUM)
-    np.testing.assert_allclose(view.upper, found.upper[at], rtol=SAME_SUM)
+    own = fit.model.predict_intervals(view.x[:, None])
+    at = int(np.argmin(np.abs(own.levels - 0.8)))
+    np.testing.assert_allclose(view.lower, own.lower[at], rtol=SAME_SUM)
+    np.testing.assert_allclose(view.upper, own.upper[at], rtol=SAME_SUM)
 
 
 def test_macau_is_what_its_estimator_says(fits):
@@ -243,19 +242,17 @@ def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
 
 def test_both_forms_of_macau_share_their_forest(fits):
     linear, basic = (
-        view_heteroscedastic(fits[f"macau_{kind}"], SMALL) for kind in ("linear", "basic")
+        view_heteroscedastic(fits[f"macau_{kind}"], SMALL).curve("novelty").values
+        for kind in ("linear", "basic")
     )
-    np.testing.assert_allclose(
-        linear.curve("novelty").values, basic.curve("novelty").values, rtol=SAME_SUM
-    )
+    np.testing.assert_allclose(linear, basic, rtol=SAME_SUM)
 
 
 def test_a_measure_predicts_the_rows_it_names(fits):
     fit = fits["gnll"]
     measure = measure_heteroscedastic(fit, SMALL)
-    np.testing.assert_allclose(
-        measure.of_test.loc, fit.model.predict(measure.test.X), rtol=SAME_SUM
-    )
+    expected = fit.model.predict(measure.test.X)
+    np.testing.assert_allclose(measure.of_test.loc, expected, rtol=SAME_SUM)
     assert measure.of_foreign.total.shape == (SMALL.ood_rows,)
     assert measure.seconds > 0.0
 

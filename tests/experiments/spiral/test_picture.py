@@ -74,10 +74,10 @@ def titles_of(sheet):
 
 def test_a_row_a_method_with_the_truth_first():
     sheet = spiral_sheet(TRUTH, ROWS, [maps_of(), maps_of("csglb")])
-    assert titles_of(sheet)[:4] == [
-        "True data uncertainty", "SGLB: total", "SGLB: data", "SGLB: knowledge",
+    assert titles_of(sheet)[:6] == [
+        "True data uncertainty", "SGLB: total", "SGLB: data", "SGLB: knowledge", "True density",
+        "cSGLB: total",
     ]  # fmt: skip
-    assert titles_of(sheet)[4:6] == ["True density", "cSGLB: total"]
     assert sheet.columns == 4
     assert sheet.frame_values == [10, 20]
     assert encode_sheet(sheet)
@@ -117,16 +117,9 @@ def test_scales_are_shared_or_own():
 
 def test_the_log_switch_is_for_knowledge_alone():
     for log in (True, False):
-        panels = spiral_sheet(
-            TRUTH, ROWS, [maps_of(), maps_of("csglb")], settings=SpiralSettings(log=log)
-        )
-        assert [panel.log for panel in panels.panels[1:4]] == [False, False, log]
-    assert (
-        spiral_sheet(TRUTH, ROWS, [maps_of()], settings=SpiralSettings(log=False))
-        .panels[-1]
-        .limits[0]
-        == 0
-    )
+        panels = spiral_sheet(TRUTH, ROWS, [maps_of()], settings=SpiralSettings(log=log)).panels
+        assert [panel.log for panel in panels[-3:]] == [False, False, log]
+        assert (panels[-1].limits[0] > 0) == log
 
 
 def test_training_rows_are_where_the_view_wants_them():
@@ -162,9 +155,9 @@ def test_methods_of_other_lengths_play_on_the_trees_of_the_longest():
     long, short = maps_of("csglb", range(10, 101, 10)), maps_of("sglb", (20, 40))
     frames = common_frames([short, long])
     assert frames.tolist() == list(range(10, 101, 10))
-    shown = maps_at(short, short.data, frames)[:, 0, 0]
-    assert np.isnan(shown[0])  # before its first stage
-    np.testing.assert_allclose(shown[1:], [0.15, 0.15] + [0.3] * 7)
+    values = maps_at(short, short.data, frames)[:, 0, 0]
+    # NaN before its first stage.
+    np.testing.assert_allclose(values, [np.nan, 0.15, 0.15] + [0.3] * 7)
     sheet = decode_sheet(encode_sheet(spiral_sheet(TRUTH, ROWS, [short, long])))
     assert sheet.header["frames"] == 10
 
@@ -226,8 +219,7 @@ def test_the_point_and_the_ray_are_on_every_map():
         lines=(Line([0.0, 600.0], [0.0, 400.0], arrow=True),),
     )
     header = decode_sheet(encode_sheet(sheet)).header
-    assert header["markers"][0]["label"] == "point"
-    assert len(header["lines"]) == 1
+    assert (header["markers"][0]["label"], len(header["lines"])) == ("point", 1)
 
 
 def test_a_point_has_members_above_their_path():
@@ -253,8 +245,8 @@ def rays_of(kind="knowledge"):
     inside = distance < 300
     values = np.linspace(1e-3, 1e-1, 8)
     density = np.where(inside, 1e-5, 0.0)
-    truth = RayTruth(distance, None, density, None, values, inside, None)
-    return ray_sheet([Ray("sglb", distance, None, values, values, values)], truth, kind)
+    truth = RayTruth(distance, density, values, inside)
+    return ray_sheet([Ray("sglb", distance, values, values, values)], truth, kind)
 
 
 def test_a_ray_has_the_density_below_and_the_data_tinted():
@@ -273,10 +265,8 @@ def test_a_ray_has_the_density_below_and_the_data_tinted():
 
 def test_burn_in_is_drawn_beside_a_level():
     four, two = np.arange(4), np.arange(2)
-    line = BurnInEffect(
-        "csglb", four, four, np.array([0.1, 0.01, 0.001, 5e-4]), four, np.full(4, 0.4)
-    )
-    short = BurnInEffect("cbsglb", two, two, np.array([0.2, 0.1]), two, np.full(2, 0.6))
+    line = BurnInEffect("csglb", four, np.array([0.1, 0.01, 0.001, 5e-4]), np.full(4, 0.4))
+    short = BurnInEffect("cbsglb", two, np.array([0.2, 0.1]), np.full(2, 0.6))
     sheet = burn_in_sheet([line, short], [("virtual_sglb", 0.0004, 0.3)])
     mean, auroc = sheet.strips
     assert [entry.name for entry in mean.lines] == ["cSGLB", "cbSGLB", "virtual SGLB"]
@@ -304,11 +294,11 @@ QUALITY = (
 
 def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
     spec = quality_figure(QUALITY).spec
-    assert [one["name"] for one in spec["legend"]] == ["cSGLB", "SGLB, independent"]
+    assert [entry["name"] for entry in spec["legend"]] == ["cSGLB", "SGLB, independent"]
     assert spec["read"]["names"] == ["cSGLB", "3 x SGLB", "30 x SGLB"]
     likeness, auroc = spec["panels"]
-    one, joined, several = auroc["layers"]
-    assert (one["kind"], one["y"]) == ("dots", [0.3])
+    lone, joined, several = auroc["layers"]
+    assert (lone["kind"], lone["y"]) == ("dots", [0.3])
     assert (joined["kind"], joined["y"], several["y"]) == ("line", [0.4, 0.5], [0.4, 0.5])
     assert np.allclose(joined["x"], np.log10([0.3, 3.0]), atol=1e-4)
     assert [layer["y"] for layer in likeness["layers"]] == [[0.5], [0.6], [0.6]]  # without nan

@@ -9,8 +9,9 @@ from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.claims import check_claims
+from gbuq_core.experiments.spiral.data import GRID, spiral_truth
 from gbuq_core.experiments.spiral.experiment import spiral_code
-from gbuq_core.experiments.spiral.fit import GRID, run_spiral, spiral_truth
+from gbuq_core.experiments.spiral.fit import run_spiral
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
     SpiralSettings,
@@ -152,8 +153,8 @@ def test_knowledge_of_nothing_has_no_ratio():
     [([1.0, 2.0, 3.0, 9.0], 1.0), ([3.0, 2.0, 1.0, 0.0], -1.0), ([5.0, 5.0, 5.0, 5.0], math.nan)],
 )
 def test_rank_correlation_depends_on_order_alone(other, expected):
-    found = rank_correlation([[0.1, 0.2], [0.5, 0.6]], other)
-    assert found == pytest.approx(expected, nan_ok=True)
+    correlation = rank_correlation([[0.1, 0.2], [0.5, 0.6]], other)
+    assert correlation == pytest.approx(expected, nan_ok=True)
 
 
 def test_rank_correlation_shares_ranks_among_equals():

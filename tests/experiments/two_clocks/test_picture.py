@@ -37,10 +37,9 @@ def test_the_band_is_sent_once_for_every_pair_of_clocks(data):
     spec = unpack_curves(pack_curves(band_figure(look, alt="Words.").spec))
     dials, stages = spec["dials"], look.fit.scene
     shape = stages.mean.shape
-    for name in ("loc", "data", "knowledge"):
-        field = {"loc": stages.mean}.get(name, getattr(stages, name, None))
-        # Five digits travel.
-        np.testing.assert_allclose(np.reshape(dials[name], shape), field, rtol=1e-4, atol=NEAR_ZERO)
+    for name, field in (("loc", "mean"), ("data", "data"), ("knowledge", "knowledge")):
+        values = np.reshape(dials[name], shape)  # with five digits
+        np.testing.assert_allclose(values, getattr(stages, field), rtol=1e-4, atol=NEAR_ZERO)
     n = len(dials["trees"])
     np.testing.assert_allclose(
         np.reshape(dials["nll"]["scaled"], (n, n)), look.maps.nll_scaled, rtol=1e-4
@@ -74,8 +73,7 @@ def test_the_map_marks_each_way_where_it_stops():
     assert early["x"] == early["y"]  # on the diagonal
     last = len(look.maps.n_trees) - 1
     assert (plain["markers"][0]["x"], plain["markers"][0]["y"]) == (last, last)
-    shown = scaled["markers"][2]
-    assert (shown["x"], shown["y"]) == (0, last)
+    assert (scaled["markers"][2]["x"], scaled["markers"][2]["y"]) == (0, last)
     assert plain["limits"] == scaled["limits"]
 
 
@@ -84,14 +82,12 @@ def test_curves_are_over_a_log_axis_with_named_trees():
     assert spec["read"]["names"][-1] == "100"
     assert spec["x"]["ticks"]["labels"][-1] == "100"
     np.testing.assert_allclose(spec["x"]["ticks"]["ticks"][-1], 2.0)
-    assert [panel["label"] for panel in spec["panels"]] == [
-        "RMSE", "coverage (%)", "NLL (nats)", "CRPS",
-    ]  # fmt: skip
+    labels = [panel["label"] for panel in spec["panels"]]
+    assert labels == ["RMSE", "coverage (%)", "NLL (nats)", "CRPS"]
 
 
 def test_reliability_runs_from_nothing_to_everything():
-    look = look_of()
-    spec = reliability_figure(look).spec
+    spec = reliability_figure(look_of()).spec
     for values in spec["read"]["values"]:
         assert (values["at"][0], values["at"][-1]) == (0.0, 100.0)
         assert np.all(np.diff(values["at"]) >= 0)

@@ -124,14 +124,9 @@ def test_each_ensemble_is_the_estimators_own(model, kind):
     look = look_of(replace(SMALL, model=model, trees=100))
     rows, score = look.fit.rows, look.scores[list(WAYS).index("clocks")]
     own = BoostedEnsembleRegressor(
-        **kind,
-        mean_weight=100.0,
-        n_members=3,
-        n_trees=100,
-        depth=3,
-        learning_rate=0.1,
+        **kind, mean_weight=100.0, n_members=3, n_trees=100, depth=3, learning_rate=0.1,
         random_state=0,
-    ).fit(rows.X, rows.y)
+    ).fit(rows.X, rows.y)  # fmt: skip
     law = own.predict_distribution(rows.X_scored)
     assert score.nll == pytest.approx(log_score(law, rows), rel=CANCELLED)
     assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=CANCELLED)
@@ -167,8 +162,8 @@ def test_the_mean_of_a_cyclical_ensemble_stops_after_its_second_cycle():
     stages = look.fit.choosing
     assert stages.n_trees[stages.for_mean].tolist() == [40, 60, 80, 100]
     assert look.clocks["clocks"].mean_trees in (40, 60, 80, 100)
-    told = describe_data(replace(SMALL, model="csglb", trees=100))
-    assert "a member at the end of every 20 trees" in told
+    words = describe_data(replace(SMALL, model="csglb", trees=100))
+    assert "a member at the end of every 20 trees" in words
 
 
 @pytest.mark.parametrize("tails", ["student", "normal"])
@@ -178,8 +173,8 @@ def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails)
         pytest.skip(METHODS[model].missing())
     look = look_of(replace(SMALL, rows=100, model=model, tails=tails))
     rows, plan = look.fit.rows, look.fit.plan
-    made = METHODS[model].make(**clock_arguments(plan))
-    wrapped = CalibratedRegressor(made, method="scale", tails=tails, **ONE_FACTOR)
+    unfitted = METHODS[model].make(**clock_arguments(plan))
+    wrapped = CalibratedRegressor(unfitted, method="scale", tails=tails, **ONE_FACTOR)
     scaled = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
     own = wrapped.estimator_.predict_distribution(rows.X_scored)
     assert list(look.labels.values()) == ["As it is", "One factor"]
@@ -187,8 +182,8 @@ def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails)
         assert score.nll == pytest.approx(log_score(law, rows), rel=CANCELLED)
         assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=CANCELLED)
     assert look.scores[0].rmse == pytest.approx(look.scores[1].rmse)  # one prediction
-    found = look.clocks["factor"]
-    assert (found.factor, found.df) == pytest.approx((wrapped.factor_, wrapped.df_))
+    factor = look.clocks["factor"]
+    assert (factor.factor, factor.df) == pytest.approx((wrapped.factor_, wrapped.df_))
     assert look.maps.nll_plain[0, 0] == look.scores[0].nll
     assert look.maps.nll_scaled[0, 0] == pytest.approx(look.scores[1].nll, rel=1e-3)
     assert "trees for the" not in describe_two_clocks(look)
@@ -198,7 +193,6 @@ def test_every_regression_that_states_a_spread_is_offered():
     offered = {METHODS[key].builder().of for key in MODELS}
     spreads = find_methods("regression", yields=("total",))
     assert {method.builder().of for method in spreads} == offered
-    assert not set(WITH_CLOCKS) & set(WITHOUT_CLOCKS)
     assert MODELS[:5] == ("sglb", "sgb", "virtual_sglb", "catboost", "ngboost")
 
 
@@ -214,10 +208,10 @@ def test_a_table_that_is_too_long_is_one_sentence(monkeypatch):
 def test_logarithms_of_products_are_the_likelihood(rng, n_rows, df):
     squared, knowledge = rng.exponential(1e6, n_rows), rng.exponential(1e4, n_rows)
     data, factors = rng.exponential(1e6, (3, n_rows)), np.array([0.1, 1.0, 9.0])
-    found = scores._MeanNLL(squared, knowledge, data, df)(factors)
+    means = scores._MeanNLL(squared, knowledge, data, df)(factors)
     variance = factors[:, None] ** 2 * data + knowledge
     np.testing.assert_allclose(
-        found, student_nll(squared, variance, df).mean(axis=1), rtol=SAME_SUM
+        means, student_nll(squared, variance, df).mean(axis=1), rtol=SAME_SUM
     )
 
 
@@ -334,7 +328,6 @@ def test_rows_that_score_are_not_rows_that_train(data):
     trained = {tuple(row) for row in np.column_stack([rows.X, rows.y])}
     assert not trained & {tuple(row) for row in np.column_stack([rows.X_scored, rows.y_scored])}
     scene = rows.scene
-    assert len(scene.X) == len(scene.x)
     assert (scene.mean is None) == (data == "diabetes")
     assert np.all(np.diff(scene.x) > 0)
 
@@ -352,9 +345,9 @@ def test_the_truth_of_the_picture_is_the_truth_of_the_rows():
 
 
 def test_tails_and_the_place_of_the_sliders_retrain_nothing():
-    one = look_of()
+    student = look_of()
     before = count_fits()
-    two = look_two_clocks(one.fit, "normal")
+    two = look_two_clocks(student.fit, "normal")
     assert count_fits() == before
     assert math.isinf(two.maps.df)
     shown = replace(SMALL, clocks=(5, 5, False), tails="normal")
@@ -372,8 +365,8 @@ def test_seeds_are_fits_of_their_own_and_the_first_is_the_pages():
     assert len(seed_rows(seeds.by_tails["normal"])) == 1 + len(WAYS)
 
 
-def keyed(found):
-    return {one.key: one for one in found}
+def keyed(claims):
+    return {claim.key: claim for claim in claims}
 
 
 def made_up(wins, n=10):
@@ -415,9 +408,9 @@ def test_seeds_are_counted_one_by_one_and_a_chip_says_what_they_say():
         "Lower NLL than early stopping: partly, 7 of 10 seeds",
     ]
     look = look_of(replace(SMALL, data="wave", rows=100, trees=50, members=2))
-    one = check_seed(look.scores)  # the truth's scores, too, are in there
-    assert [claim.key for claim in one] == [claim.key for claim in claims]
-    assert keyed(one)["nll"].value.endswith(f"against {short(look.scores[2].nll)}")
+    of_seed = check_seed(look.scores)  # the truth's scores, too, are in there
+    assert [claim.key for claim in of_seed] == [claim.key for claim in claims]
+    assert keyed(of_seed)["nll"].value.endswith(f"against {short(look.scores[2].nll)}")
 
 
 def test_equal_scores_win_nothing_and_coverage_has_two_sides():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tolerances import SAME_SUM
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import chips_of, times_text
 from gbuq_core.experiments.wave.fit import (
     N_STD,
@@ -20,7 +19,6 @@ from gbuq_core.experiments.wave.fit import (
 from gbuq_core.experiments.wave.picture import MOST_DOTS, wave_figure
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import short
-from gbuq_core.synthetic import make_wave
 
 
 @pytest.fixture(scope="module")
@@ -31,39 +29,6 @@ def few():
 @pytest.fixture(scope="module")
 def many():
     return run_wave(WaveSettings(rows=6400))
-
-
-def test_more_rows_are_the_same_rows_and_more():
-    small, large = make_wave(50, random_state=3), make_wave(500, random_state=3)
-    np.testing.assert_array_equal(large.X[:50], small.X)
-    np.testing.assert_array_equal(large.y[:50], small.y)
-
-
-def test_the_rare_stretch_has_one_row_a_position_however_large_the_set():
-    wave = make_wave(5000, random_state=1)
-    positions, counts = np.unique(wave.X[:, 0], return_counts=True)
-    rare = np.isin(positions, wave.grid[wave.is_rare, 0])
-    assert counts[rare].tolist() == [1] * int(wave.is_rare.sum())
-    # Multinomial over 47 positions: 106 expected each, standard deviation 10; 6 of those.
-    assert counts[~rare].min() > 45
-    assert set(positions) == set(wave.grid[wave.in_support, 0])
-
-
-def test_the_noise_is_what_the_truth_says():
-    wave = make_wave(100_000, random_state=2)
-    at = np.searchsorted(wave.grid[:, 0], wave.X[:, 0])
-    z = (wave.y - wave.mean[at]) / np.sqrt(wave.variance[at])
-    # Standard errors 1/sqrt(N) = 0.0032 of the mean, 1/sqrt(2N) = 0.0022 of the std; 5 of those.
-    assert abs(z.mean()) < 0.016
-    assert abs(z.std() - 1.0) < 0.011
-
-
-@pytest.mark.parametrize(
-    "arguments", [{"n": 19}, {"n": 2.5}, {"noise": -1.0}, {"random_state": "x"}]
-)
-def test_impossible_arguments_are_refused(arguments):
-    with pytest.raises(InvalidParameter):
-        make_wave(**arguments)
 
 
 def test_the_parts_of_the_uncertainty_add_up(few):
