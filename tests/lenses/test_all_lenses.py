@@ -143,8 +143,8 @@ def test_a_rows_law_is_that_of_its_voices(tables):
         weights = {voice.voice: voice.weight for voice in law.voices}
         assert sum(weights.values()) == pytest.approx(1.0)
         near = weights.get("targets", 0.0) + weights.get("residuals", 0.0)
-        assert sum(one.weight for one in law.neighbors) == pytest.approx(near)
-        assert all(one.target == scored.training.y[one.row] for one in law.neighbors)
+        assert sum(neighbor.weight for neighbor in law.neighbors) == pytest.approx(near)
+        assert all(neighbor.target == scored.training.y[neighbor.row] for neighbor in law.neighbors)
         assert law.intervals[1][1:] == pytest.approx([end[0] for end in whole.interval(0.9)])
         words = describe_law(scored, law)
         assert f"{round(law.n_near)} rows like it" in words
@@ -189,28 +189,28 @@ def test_whole_numbers_have_masses():
 def test_the_width_adds_up_for_the_law(tables, task):
     scored, _ = tables["stacked", task]
     for row in (0, 3):
-        found = explain_row(scored, row)
-        assert_adds_up(found)
-        for kind, own in zip(found.uncertainty._fields, found.uncertainty, strict=True):
+        explained = explain_row(scored, row)
+        assert_adds_up(explained)
+        for kind, own in zip(explained.uncertainty._fields, explained.uncertainty, strict=True):
             assert own[0] == pytest.approx(getattr(scored.predictions.uncertainty, kind)[row])
     if task == "regression":
         lower, upper = law_of(scored.predictions, np.array([3])).interval(0.9)
-        assert found.width == pytest.approx(upper[0] - lower[0])
+        assert explained.width == pytest.approx(upper[0] - lower[0])
 
 
 def test_a_change_is_searched_and_holds_on_the_law(tables):
     scored, table = tables["stacked", "regression"]
     total = scored.predictions.uncertainty.total
     row, most = int(total.argmax()), float(np.quantile(total, 0.3))
-    found = change_row(scored, row, most)
-    assert found.n_tried > 10
-    cells = dict(zip(found.columns, found.after, strict=True))
-    said = score_edited(scored, row, cells)
-    assert said.uncertainty.total[0] == pytest.approx(found.uncertainty_after.total[0])
-    assert said.uncertainty.total[0] <= most < total[row]
-    assert said.prediction == pytest.approx(found.prediction_after)
-    kept = change_row(scored, row, most, fixed=found.columns)
-    assert kept is None or not {*kept.columns} & {*found.columns}
+    change = change_row(scored, row, most)
+    assert change.n_tried > 10
+    cells = dict(zip(change.columns, change.after, strict=True))
+    edited = score_edited(scored, row, cells)
+    assert edited.uncertainty.total[0] == pytest.approx(change.uncertainty_after.total[0])
+    assert edited.uncertainty.total[0] <= most < total[row]
+    assert edited.prediction == pytest.approx(change.prediction_after)
+    kept = change_row(scored, row, most, fixed=change.columns)
+    assert kept is None or not {*kept.columns} & {*change.columns}
     seen = Seen(scored, table, reader_choices(level=30), row)
     (section,) = LENSES["change"].sections(seen, LENSES["change"].compute(seen))
     assert "This was searched among" in section.text

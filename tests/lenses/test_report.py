@@ -36,8 +36,8 @@ def test_columns_that_are_not_listed_are_told(n_columns):
     sections = lens_sections(Seen(scored, table, reader_choices()))
     (section,) = (each for each in sections if each.heading.startswith("Does the second file"))
     assert len(section.table) == 31
-    told = f"The 30 columns that have shifted the most are listed, of {n_columns}."
-    assert (told in section.text) == (n_columns > 30)
+    sentence = f"The 30 columns that have shifted the most are listed, of {n_columns}."
+    assert (sentence in section.text) == (n_columns > 30)
 
 
 @pytest.mark.parametrize(("n_rows", "listed"), [(15, 15), (60, 20)])

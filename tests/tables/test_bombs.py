@@ -40,11 +40,11 @@ SAID = {
 def test_an_attack_takes_little_memory_and_time(name, monkeypatch):
     # A page that another test has run stands as the main module, which a new process would import.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
-    found = measure_apart(ATTACKS[name]())
-    assert SAID[name] in found.said
-    assert found.said.endswith(".")
-    assert found.peak_megabytes <= MOST_MB
-    assert found.core_seconds <= MOST_SECONDS
+    measured = measure_apart(ATTACKS[name]())
+    assert SAID[name] in measured.said
+    assert measured.said.endswith(".")
+    assert measured.peak_megabytes <= MOST_MB
+    assert measured.core_seconds <= MOST_SECONDS
 
 
 def test_columns_are_counted_before_cells_are_made(monkeypatch):

@@ -60,18 +60,18 @@ def test_the_change_holds_in_the_model_that_scored_the_row(scored):
     row = worst_row(scored)
     total = scored.predictions.uncertainty.total
     most = float(np.quantile(total, 0.1))
-    found = change_row(scored, row, most)
-    assert set(found.columns) == {"x", "group"}
-    assert found.before == tuple(str(scored.frame[name].iloc[row]) for name in found.columns)
+    change = change_row(scored, row, most)
+    assert set(change.columns) == {"x", "group"}
+    assert change.before == tuple(str(scored.frame[name].iloc[row]) for name in change.columns)
     model = scored.models[int(scored.model_of_row[row])].estimator
     changed = scored.scored.X.iloc[[row]].copy()
-    for column, value in zip(found.columns, found.after, strict=True):
+    for column, value in zip(change.columns, change.after, strict=True):
         changed[column] = float(value) if column == "x" else value
-    assert model.predict_uncertainty(changed).total[0] == found.uncertainty_after.total[0]
-    assert found.uncertainty_after.total[0] <= most * (1 + NEAR_ZERO)  # sums in another order
-    assert found.uncertainty_before.total[0] == pytest.approx(total[row], rel=CANCELLED)
-    assert found.prediction_after == pytest.approx(model.predict(changed)[0])
-    assert dict(zip(found.columns, found.after, strict=True))["group"] == "a"
+    assert model.predict_uncertainty(changed).total[0] == change.uncertainty_after.total[0]
+    assert change.uncertainty_after.total[0] <= most * (1 + NEAR_ZERO)  # sums in another order
+    assert change.uncertainty_before.total[0] == pytest.approx(total[row], rel=CANCELLED)
+    assert change.prediction_after == pytest.approx(model.predict(changed)[0])
+    assert dict(zip(change.columns, change.after, strict=True))["group"] == "a"
 
 
 def test_fixed_columns_and_dates_stay(scored):
@@ -79,16 +79,16 @@ def test_fixed_columns_and_dates_stay(scored):
     most = float(np.quantile(scored.predictions.uncertainty.total, 0.1))
     assert change_row(scored, row, most, fixed=["group", "x"]) is None
     half = float(np.quantile(scored.predictions.uncertainty.total, 0.6))
-    found = change_row(scored, row, half, fixed=["group"])
-    assert found is None or found.columns == ("x",)
+    change = change_row(scored, row, half, fixed=["group"])
+    assert change is None or change.columns == ("x",)
 
 
 def test_a_class_is_told_by_its_name(classified):
     total = classified.predictions.uncertainty.total
     row = int(np.argmax(total))
-    found = change_row(classified, row, float(np.quantile(total, 0.3)))
-    assert found.prediction_before in ("high", "low")
-    assert found.prediction_after in ("high", "low")
+    change = change_row(classified, row, float(np.quantile(total, 0.3)))
+    assert change.prediction_before in ("high", "low")
+    assert change.prediction_after in ("high", "low")
     assert estimate_change(classified) > 0.0
 
 

@@ -45,17 +45,17 @@ PLANTED = {
 
 @pytest.mark.parametrize("case", PLANTED)
 def test_a_row_with_something_wrong_is_among_the_ten_with_the_reason(case):
-    column, value, told = PLANTED[case]
+    column, value, reason = PLANTED[case]
     frame = noisy_right()
     frame.loc[17, column] = value
-    found, _ = checks_of(frame)
-    assert len(found) == 10
-    assert told in found[17]
+    checks, _ = checks_of(frame)
+    assert len(checks) == 10
+    assert reason in checks[17]
 
 
 def test_rows_where_similar_rows_vary_are_told_so_and_the_range_holds_them():
-    found, scored = checks_of(noisy_right())
-    noisy = [row for row, why in found.items() if "Rows like it vary a lot" in why]
+    checks, scored = checks_of(noisy_right())
+    noisy = [row for row, why in checks.items() if "Rows like it vary a lot" in why]
     assert noisy
     assert (noisy_right()["x"].to_numpy()[noisy] > 0.85).all()
     low, high = map(
@@ -69,15 +69,15 @@ def test_a_class_that_the_record_contradicts_is_told_with_its_chance():
     frame = noisy_right()
     frame["kind"] = np.where(frame.pop("y") > 5.0, "large", "small")
     frame.loc[30, ["x", "kind"]] = 0.05, "large"
-    found, scored = checks_of(frame, "kind")
-    assert re.search(r"Recorded as large, but the model gives that \d+ %: check the", found[30])
+    checks, scored = checks_of(frame, "kind")
+    assert re.search(r"Recorded as large, but the model gives that \d+ %: check the", checks[30])
     assert re.fullmatch(r"Predicted small, \d+ % sure", say_prediction(scored, 30))
 
 
 def test_of_a_second_file_without_targets_the_strange_rows_come_first():
     new = noisy_right(40).drop(columns="y")
     new.loc[5, "z"] = 77.0
-    found, _ = checks_of(noisy_right(), new=new)
-    assert next(iter(found)) == 5
-    assert "above all that the model has seen" in found[5]
-    assert not any("Recorded" in why for why in found.values())
+    checks, _ = checks_of(noisy_right(), new=new)
+    assert next(iter(checks)) == 5
+    assert "above all that the model has seen" in checks[5]
+    assert not any("Recorded" in why for why in checks.values())

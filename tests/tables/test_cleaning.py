@@ -28,30 +28,30 @@ NUMBERS = [k * 0.5 for k in COUNT]
 
 
 def test_features_are_numbers_categories_and_parts_of_dates():
-    found = prepared(
+    training = prepared(
         n=["inf" if k == 1 else "NA" if k == 2 else k for k in COUNT],
         c=["?" if k == 3 else "ab"[k % 2] for k in COUNT],
         d=[f"2021-{k % 12 + 1:02d}-{k % 28 + 1:02d}" for k in COUNT],
         key=[f"k{k}" for k in COUNT],
         y=NUMBERS,
     )
-    assert list(found.X.columns) == ["n", "c", "d: days", "d: month", "d: weekday"]
-    assert [(f.column, f.part) for f in found.features[2:]] == [
+    assert list(training.X.columns) == ["n", "c", "d: days", "d: month", "d: weekday"]
+    assert [(f.column, f.part) for f in training.features[2:]] == [
         ("d", "days"), ("d", "month"), ("d", "weekday")
     ]  # fmt: skip
-    assert found.categorical == ["c"]
-    assert np.flatnonzero(found.X["n"].isna()).tolist() == [1, 2]
-    assert np.flatnonzero(found.X["c"].isna()).tolist() == [3]
+    assert training.categorical == ["c"]
+    assert np.flatnonzero(training.X["n"].isna()).tolist() == [1, 2]
+    assert np.flatnonzero(training.X["c"].isna()).tolist() == [3]
     day = pd.Timestamp("2021-05-05")  # row 4
-    assert found.X.iloc[4, 2:].tolist() == [18752.0, 5.0, float(day.day_of_week)]
-    np.testing.assert_array_equal(found.y, NUMBERS)
-    assert any('"d" holds dates' in notice for notice in found.notices)
+    assert training.X.iloc[4, 2:].tolist() == [18752.0, 5.0, float(day.day_of_week)]
+    np.testing.assert_array_equal(training.y, NUMBERS)
+    assert any('"d" holds dates' in notice for notice in training.notices)
 
 
 def test_the_name_of_a_date_part_gives_way():
-    found = prepared(d=[f"2021-01-{k % 28 + 1:02d}" for k in COUNT],
+    training = prepared(d=[f"2021-01-{k % 28 + 1:02d}" for k in COUNT],
                      **{"d: days": [k % 7 for k in COUNT]}, y=NUMBERS)  # fmt: skip
-    assert list(found.X.columns) == ["d: days (2)", "d: weekday", "d: days"]
+    assert list(training.X.columns) == ["d: days (2)", "d: weekday", "d: days"]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_the_name_of_a_date_part_gives_way():
 )
 def test_the_task_is_told_from_the_target(values, task):
     table = table_of(x=[k % 7 for k in COUNT], y=values)
-    found, reason = infer_task(table, infer_schema(table), "y")
-    assert found == task
+    guess, reason = infer_task(table, infer_schema(table), "y")
+    assert guess == task
     assert reason.startswith("The target ")
 
 
@@ -80,15 +80,15 @@ def test_classes_are_sorted_as_numbers_or_words():
     assert prepared(x=COUNT, y=[[10, 9, 8][k % 3] for k in COUNT], task="classification").target[
         3
     ] == ("8", "9", "10")
-    found = prepared(x=COUNT, y=["b", "a"] * 20)
-    assert found.target.classes == ("a", "b")
-    assert found.y[:2].tolist() == [1.0, 0.0]
+    training = prepared(x=COUNT, y=["b", "a"] * 20)
+    assert training.target.classes == ("a", "b")
+    assert training.y[:2].tolist() == [1.0, 0.0]
 
 
 def test_rows_without_a_target_are_set_aside_and_reported():
-    found = prepared(x=COUNT, y=["" if k % 4 == 0 else k * 0.5 for k in COUNT])
-    assert np.flatnonzero(~found.known).tolist() == COUNT[::4]
-    assert any(notice.startswith("10 rows have no target") for notice in found.notices)
+    training = prepared(x=COUNT, y=["" if k % 4 == 0 else k * 0.5 for k in COUNT])
+    assert np.flatnonzero(~training.known).tolist() == COUNT[::4]
+    assert any(notice.startswith("10 rows have no target") for notice in training.notices)
 
 
 @pytest.mark.parametrize(
@@ -120,19 +120,19 @@ def test_too_many_classes_are_refused():
 
 
 def test_a_class_with_a_single_row_among_several_is_announced():
-    found = prepared(x=COUNT, y=["c" if k == 3 else "ab"[k % 2] for k in COUNT])
-    assert any('has a single row ("c")' in notice for notice in found.notices)
+    training = prepared(x=COUNT, y=["c" if k == 3 else "ab"[k % 2] for k in COUNT])
+    assert any('has a single row ("c")' in notice for notice in training.notices)
 
 
 def test_some_text_in_a_numeric_target_counts_as_missing():
-    found = prepared(x=COUNT, y=["oops" if k == 3 else k * 0.5 for k in COUNT])
-    assert np.flatnonzero(~found.known).tolist() == [3]
-    assert any('1 row with text in the target "y"' in notice for notice in found.notices)
+    training = prepared(x=COUNT, y=["oops" if k == 3 else k * 0.5 for k in COUNT])
+    assert np.flatnonzero(~training.known).tolist() == [3]
+    assert any('1 row with text in the target "y"' in notice for notice in training.notices)
 
 
 def test_notices_about_the_target_as_a_column_are_not_repeated():
-    found = prepared(x=COUNT, y=["inf" if k == 3 else k * 0.5 for k in COUNT])
-    assert sum("infinite" in notice for notice in found.notices) == 1
+    training = prepared(x=COUNT, y=["inf" if k == 3 else k * 0.5 for k in COUNT])
+    assert sum("infinite" in notice for notice in training.notices) == 1
 
 
 def test_unknown_targets_tasks_and_empty_feature_sets_are_refused():
@@ -172,13 +172,13 @@ def matched(**columns):
 
 
 def test_columns_of_the_second_file_are_matched_by_name():
-    found = matched(d=["03.02.2021"] * 3, extra=[1, 2, 3], c=["a", "z", ""], x=[7, 8, "NA"])
-    assert list(found.X.columns) == ["x", "c", "d: days", "d: weekday"]
-    assert found.X["x"].tolist()[:2] == [7.0, 8.0]
-    assert found.X["c"].tolist()[:2] == ["a", "z"]
-    assert found.X["d: days"].tolist() == [18661.0] * 3
-    assert not found.known.any()
-    assert found.notices == (
+    second = matched(d=["03.02.2021"] * 3, extra=[1, 2, 3], c=["a", "z", ""], x=[7, 8, "NA"])
+    assert list(second.X.columns) == ["x", "c", "d: days", "d: weekday"]
+    assert second.X["x"].tolist()[:2] == [7.0, 8.0]
+    assert second.X["c"].tolist()[:2] == ["a", "z"]
+    assert second.X["d: days"].tolist() == [18661.0] * 3
+    assert not second.known.any()
+    assert second.notices == (
         'The column "extra" of the second file is not in the first and is ignored.',
     )
 
@@ -191,9 +191,11 @@ def test_missing_columns_of_the_second_file_are_refused_by_name():
 
 
 def test_a_second_file_may_be_written_in_another_way():
-    found = matched(decimal=",", x=["1,5", "2.000,5"], c=["a", "b"], d=["2021-02-03", "2021-02-04"])
-    assert found.X["x"].tolist() == [1.5, 2000.5]
-    assert found.X["d: days"].tolist() == [18661.0, 18662.0]
+    second = matched(
+        decimal=",", x=["1,5", "2.000,5"], c=["a", "b"], d=["2021-02-03", "2021-02-04"]
+    )
+    assert second.X["x"].tolist() == [1.5, 2000.5]
+    assert second.X["d: days"].tolist() == [18661.0, 18662.0]
 
 
 @pytest.mark.parametrize(
@@ -210,23 +212,23 @@ def test_columns_of_another_kind_in_the_second_file_are_refused(columns, sentenc
 
 
 def test_odd_cells_of_the_second_file_are_reported():
-    found = matched(
+    second = matched(
         x=[1, "oops", "inf", 4], c=["a"] * 4, d=["03.02.2021", "soon", "04.02.2021", ""]
     )
-    assert np.flatnonzero(found.X["x"].isna()).tolist() == [1, 2]
-    assert np.flatnonzero(found.X["d: days"].isna()).tolist() == [1, 3]
-    assert [notice.split(":")[0] for notice in found.notices] == ["Second file"] * 3
+    assert np.flatnonzero(second.X["x"].isna()).tolist() == [1, 2]
+    assert np.flatnonzero(second.X["d: days"].isna()).tolist() == [1, 3]
+    assert [notice.split(":")[0] for notice in second.notices] == ["Second file"] * 3
 
 
 def test_targets_of_the_second_file_are_read_in_the_classes_of_the_first():
     first = table_of(x=COUNT, y=[f"{k % 3}.0" for k in COUNT])
     training = prepare_training(first, infer_schema(first), "y")
     assert training.target.classes == ("0", "1", "2")
-    found = prepare_new(table_of(x=[1, 2, 3, 4], y=[2, 0, 7, ""]), training)
-    np.testing.assert_array_equal(found.y, [2.0, 0.0, np.nan, np.nan])
+    second = prepare_new(table_of(x=[1, 2, 3, 4], y=[2, 0, 7, ""]), training)
+    np.testing.assert_array_equal(second.y, [2.0, 0.0, np.nan, np.nan])
     assert (
         '1 row of the second file has a class that the first file does not have ("7")'
-        in (found.notices[0])
+        in (second.notices[0])
     )
 
 
@@ -235,10 +237,10 @@ def test_categories_that_are_numbers_agree_between_text_and_parquet(tmp_path):
     schema = edit_schema(first, infer_schema(first), kinds={"code": "category"})
     training = prepare_training(first, schema, "y")
     pd.DataFrame({"code": [2, 0, None], "y": [1.0, 2.0, 3.0]}).to_parquet(tmp_path / "n.parquet")
-    found = prepare_new(read_table(tmp_path / "n.parquet"), training)
-    assert found.X["code"].tolist()[:2] == ["2", "0"]
-    assert pd.isna(found.X["code"].iloc[2])
-    np.testing.assert_array_equal(found.y, [1.0, 2.0, 3.0])
+    second = prepare_new(read_table(tmp_path / "n.parquet"), training)
+    assert second.X["code"].tolist()[:2] == ["2", "0"]
+    assert pd.isna(second.X["code"].iloc[2])
+    np.testing.assert_array_equal(second.y, [1.0, 2.0, 3.0])
 
 
 def test_long_codes_keep_their_digits():
@@ -253,9 +255,9 @@ def test_a_target_that_piles_up_at_one_end_is_told(end, where):
     values = [end] * 90 + [40 + k / 7 for k in range(60)]
     rows = "".join(f"{k % 13},{value}\n" for k, value in enumerate(values))
     table = read_table(f"x,claim\n{rows}".encode())
-    found = prepare_training(table, infer_schema(table), "claim").notices
-    told = f'60 % of the target "claim" is exactly {end}, and nothing is {where} it.'
-    assert [notice for notice in found if notice.startswith(told)]
+    notices = prepare_training(table, infer_schema(table), "claim").notices
+    sentence = f'60 % of the target "claim" is exactly {end}, and nothing is {where} it.'
+    assert [notice for notice in notices if notice.startswith(sentence)]
     even = read_table(b"x,y\n" + b"".join(b"%d,%d\n" % (k % 7, k) for k in range(60)))
-    found = prepare_training(even, infer_schema(even), "y").notices
-    assert not [notice for notice in found if "exactly" in notice]
+    notices = prepare_training(even, infer_schema(even), "y").notices
+    assert not [notice for notice in notices if "exactly" in notice]

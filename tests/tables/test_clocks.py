@@ -169,9 +169,9 @@ def test_intervals_of_the_usual_trees_hold_what_they_promise():
     scored = score_table(as_table(frame), "y", plan=ScorePlan(method="sglb"))
     plain = score_table(as_table(frame), "y", plan=ScorePlan(ensemble="virtual", stopping=None))
     share = {}
-    for name, found in (("two clocks", scored), ("all trees", plain)):
-        at = np.sqrt(found.frame.total_uncertainty)
-        lower, upper = student(found.frame.prediction, at, found.predictions.df).interval(0.9)
+    for name, result in (("two clocks", scored), ("all trees", plain)):
+        at = np.sqrt(result.frame.total_uncertainty)
+        lower, upper = student(result.frame.prediction, at, result.predictions.df).interval(0.9)
         share[name] = float(np.mean((frame.y > lower) & (frame.y < upper)))
     assert abs(share["two clocks"] - 0.9) < 0.045
     assert share["all trees"] < 0.7
@@ -205,10 +205,10 @@ def test_no_more_rows_choose_than_are_asked_for(monkeypatch):
 
 def test_clocks_in_words():
     scored = score_table(as_table(noisy_frame(150)), "y", plan=FAST)
-    told = describe_clocks(scored.clocks, 80)
-    assert told in scored.notices
-    assert told.startswith(f"The mean uses {scored.clocks.mean_trees} trees and the spread ")
-    assert "(chosen on rows the models had not seen)." in told
+    sentence = describe_clocks(scored.clocks, 80)
+    assert sentence in scored.notices
+    assert sentence.startswith(f"The mean uses {scored.clocks.mean_trees} trees and the spread ")
+    assert "(chosen on rows the models had not seen)." in sentence
     few = score_table(as_table(noisy_frame(150)), "y", plan=replace(FAST, n_trees=8))
     assert describe_clocks(few.clocks, 8).endswith("more trees may be better still.")
 

@@ -41,8 +41,8 @@ def make_frame(n=200, seed=0):
 
 @pytest.fixture(scope="module")
 def scored():
-    found = score_table(as_table(make_frame()), "y", plan=PLAN)
-    return add_unfamiliarity(found, measure_unfamiliarity(found.training, found.scored))
+    table = score_table(as_table(make_frame()), "y", plan=PLAN)
+    return add_unfamiliarity(table, measure_unfamiliarity(table.training, table.scored))
 
 
 def test_the_numbers_by_hand(scored):
@@ -77,17 +77,17 @@ def test_the_numbers_by_hand(scored):
 
 
 def test_measures_can_name_a_cohort_and_noise_is_not_told_apart(scored):
-    found = compare_cohorts(
+    compared = compare_cohorts(
         scored, {"sure": "total < 1", "strange": "unfamiliarity > 0.9", "even": "r2"}, unit="std"
     )
-    sure, strange, named = found.cohorts
+    sure, strange, named = compared.cohorts
     total = np.sqrt(scored.predictions.uncertainty.total)
     assert sure.n_rows == int((total < 1.0).sum())
     assert strange.n_rows == int((scored.frame["unfamiliarity"] > 0.9).sum())
     assert strange.gaps.unfamiliarity.told_apart
     assert not named.gaps.error.told_apart
-    assert found.everything.n_rows == 200
-    assert np.isnan(found.everything.gaps.error.value)
+    assert compared.everything.n_rows == 200
+    assert np.isnan(compared.everything.gaps.error.value)
 
 
 def test_rows_of_cohorts_overlap_and_measures_hold_for_held_out_rows_only(scored):
@@ -131,13 +131,13 @@ def test_classes_and_a_second_file():
     held = held_out(scored)
     cohorts = {"south": "shop = south", "said a": "prediction = a", "is a": "y = a"}
     for given in (None, table):
-        south, said, true = compare_cohorts(scored, cohorts, table=given).cohorts
+        south, predicted, true = compare_cohorts(scored, cohorts, table=given).cohorts
         inside = (frame["shop"] == "south").to_numpy()[held.rows]
         assert south.n_rows == inside.sum()
         assert south.error == pytest.approx(held.errors[inside].mean())
         assert np.isnan(south.coverage)
         assert true.n_rows == (frame["y"].to_numpy()[held.rows] == "a").sum()
-        assert said.n_rows == (held.predictions.loc == held.classes.index("a")).sum()
+        assert predicted.n_rows == (held.predictions.loc == held.classes.index("a")).sum()
     # Columns that the model does not use are known from the file.
     with pytest.raises(InvalidData, match="no column"):
         compare_cohorts(scored, {"one": "id = r1"})

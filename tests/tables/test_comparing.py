@@ -68,9 +68,9 @@ def made_up(key, seed, n=50, shift=0.0):
 
 def test_scores_and_differences_are_those_of_the_rows():
     """The slow twin: loops over rows, one formula a score."""
-    one, other = made_up("ibug", 1), made_up("knn", 2, shift=0.8)
-    found = compare_runs([one, other], reference="ibug")
-    n = len(one.rows)
+    run, other = made_up("ibug", 1), made_up("knn", 2, shift=0.8)
+    compared = compare_runs([run, other], reference="ibug")
+    n = len(run.rows)
 
     def mean(values):
         return sum(values) / len(values)
@@ -79,9 +79,9 @@ def test_scores_and_differences_are_those_of_the_rows():
         centre = mean(values)
         return math.sqrt(sum((v - centre) ** 2 for v in values) / (n - 1) / n)
 
-    first, second = found.methods
+    first, second = compared.methods
     for score, name in (("nll", "nll"), ("crps", "crps"), ("coverage", "inside")):
-        a, b = list(one.values[name]), list(other.values[name])
+        a, b = list(run.values[name]), list(other.values[name])
         assert first.scores[score].value == pytest.approx(mean(a), rel=SAME_SUM)
         assert second.scores[score].se == pytest.approx(error_of_mean(b), rel=SAME_SUM)
         gap = second.differences[score]
@@ -95,7 +95,7 @@ def test_scores_and_differences_are_those_of_the_rows():
     # The delta method against leaving out one row at a time, which agrees to about 1/n.
     roots = [
         math.sqrt(mean(np.delete(other.values["squared_error"], k)))
-        - math.sqrt(mean(np.delete(one.values["squared_error"], k)))
+        - math.sqrt(mean(np.delete(run.values["squared_error"], k)))
         for k in range(n)
     ]
     jackknife = math.sqrt((n - 1) / n * sum((r - mean(roots)) ** 2 for r in roots))
@@ -106,12 +106,12 @@ def test_scores_and_differences_are_those_of_the_rows():
 
 
 def test_the_bootstrap_draws_the_same_rows_for_all():
-    one = made_up("ibug", 1)
-    same = replace(one, key="knn")
-    found = compare_runs([one, same])
-    assert found.methods[1].differences["prr"].value == 0.0
-    assert found.methods[1].differences["prr"].se == 0.0
-    assert found.methods[0].scores["prr"].se > 1.0
+    run = made_up("ibug", 1)
+    same = replace(run, key="knn")
+    compared = compare_runs([run, same])
+    assert compared.methods[1].differences["prr"].value == 0.0
+    assert compared.methods[1].differences["prr"].se == 0.0
+    assert compared.methods[0].scores["prr"].se > 1.0
     # 2,000 of the rows are drawn: as for all rows, but for chance.
     many = made_up("ibug", 1, n=8000)
     assert compare_runs([many]).methods[0].scores["prr"].se == pytest.approx(
@@ -121,14 +121,14 @@ def test_the_bootstrap_draws_the_same_rows_for_all():
 
 def test_the_best_is_marked_and_words_say_what_is_not_told_apart():
     runs = [made_up("ibug", 1), made_up("gp", 3), made_up("knn", 2, shift=2.0)]
-    found = compare_runs(runs)
-    values = {method.key: method.scores["nll"].value for method in found.methods}
-    assert found.best["nll"] == min(values, key=values.get)
-    said = describe_comparison(found)
-    assert len(said) == 5
-    assert "Not told apart from it: " in said[0]
-    assert "kNN is worse by" in said[0]
-    frame = found.frame()
+    compared = compare_runs(runs)
+    values = {method.key: method.scores["nll"].value for method in compared.methods}
+    assert compared.best["nll"] == min(values, key=values.get)
+    sentences = describe_comparison(compared)
+    assert len(sentences) == 5
+    assert "Not told apart from it: " in sentences[0]
+    assert "kNN is worse by" in sentences[0]
+    frame = compared.frame()
     assert len(frame) == 15
     assert frame.best.sum() == 5
     assert frame.loc[frame.best, "difference"].isna().all()
@@ -166,24 +166,24 @@ def test_the_scored_method_is_not_fitted_again(monkeypatch, second):
         "gbuq_core.tables.comparing.run_method",
         lambda key, *rest: (made.append(key), run(key, *rest))[1],
     )
-    found = compare_methods(table, "y", ["virtual_sglb", "knn"], scored=scored)
+    compared = compare_methods(table, "y", ["virtual_sglb", "knn"], scored=scored)
     assert made == ["knn"]
-    first, other = found.methods
+    first, other = compared.methods
     assert first.scores["nll"].value == pytest.approx(scored.scores.nll, rel=SAME_SUM)
     assert first.scores["crps"].value == pytest.approx(scored.scores.crps, rel=SAME_SUM)
     assert first.scores["rmse"].value == pytest.approx(scored.scores.rmse, rel=SAME_SUM)
     assert first.scores["prr"].value == pytest.approx(scored.scores.prr.total, rel=SAME_SUM)
     assert other.scores
     held = held_out_fifth(scored.training.y, False, FAST.seed).sum()
-    assert found.n_rows == (held if second else 90)
+    assert compared.n_rows == (held if second else 90)
 
 
 def test_an_open_plan_is_settled_as_scoring_settles_it():
     table, plan = as_table(frame_of()), ScorePlan(method="sglb", depth=2, n_trees=20)
     scored = score_table(table, "y", plan=plan)
-    (found,) = compare_methods(table, "y", ["sglb"], plan=plan).methods
+    (method,) = compare_methods(table, "y", ["sglb"], plan=plan).methods
     assert scored.plan.n_members == 5
-    assert found.scores["nll"].value == pytest.approx(scored.scores.nll, rel=SAME_SUM)
+    assert method.scores["nll"].value == pytest.approx(scored.scores.nll, rel=SAME_SUM)
 
 
 def test_a_method_that_fails_does_not_lose_the_others(monkeypatch):
@@ -191,13 +191,13 @@ def test_a_method_that_fails_does_not_lose_the_others(monkeypatch):
         raise ValueError("of a library")
 
     monkeypatch.setattr(ListedModel, "fit", fail)
-    found = compare_methods(as_table(frame_of()), "y", ["knn", "sgb"], plan=FAST)
-    failed, done = found.methods
+    compared = compare_methods(as_table(frame_of()), "y", ["knn", "sgb"], plan=FAST)
+    failed, done = compared.methods
     assert failed.error == "kNN failed on this table (ValueError)."
     assert not failed.scores
     assert done.scores["nll"].value
-    assert found.best["nll"] == "sgb"
-    assert "SGB is best" in describe_comparison(found)[0]
+    assert compared.best["nll"] == "sgb"
+    assert "SGB is best" in describe_comparison(compared)[0]
     none = compare_methods(as_table(frame_of()), "y", ["knn"], plan=FAST)
     assert describe_comparison(none) == ["No method could be compared."]
 
@@ -250,8 +250,8 @@ def test_classes_are_compared_by_methods_without_members_too():
     reasons = why_not_compared(prepared_of(frame), FAST)
     assert reasons["ibug"] == "IBUG can predict numbers only."
     assert not reasons["macau_basic"]
-    found = compare_methods(as_table(frame), "y", ["macau_basic", "virtual_sglb"], plan=FAST)
-    forest, boosted = found.methods
+    compared = compare_methods(as_table(frame), "y", ["macau_basic", "virtual_sglb"], plan=FAST)
+    forest, boosted = compared.methods
     assert 0.0 < forest.scores["error_rate"].value < 0.6
     assert 0.0 < forest.scores["nll"].value < math.log(3)
     assert set(boosted.scores) == {"nll", "error_rate", "prr"}
@@ -260,7 +260,7 @@ def test_classes_are_compared_by_methods_without_members_too():
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "sentence"),
     [
         ([], "One to 4 methods"),
         (["sgb", "sglb", "csglb", "knn", "gp"], "got 5"),
@@ -270,17 +270,17 @@ def test_classes_are_compared_by_methods_without_members_too():
         (["vrf"], "predicts no noise"),
     ],
 )
-def test_impossible_choices_are_one_sentence(keys, said):
-    with pytest.raises(InvalidParameter, match=said):
+def test_impossible_choices_are_one_sentence(keys, sentence):
+    with pytest.raises(InvalidParameter, match=sentence):
         check_methods(keys, "regression")
 
 
 def test_a_reference_must_be_among_the_runs_and_rows_the_same():
-    one = made_up("ibug", 1)
+    run = made_up("ibug", 1)
     with pytest.raises(InvalidParameter, match="not among"):
-        compare_runs([one], reference="gp")
+        compare_runs([run], reference="gp")
     with pytest.raises(InvalidParameter, match="same rows"):
-        compare_runs([one, made_up("gp", 1, n=40)])
+        compare_runs([run, made_up("gp", 1, n=40)])
 
 
 def test_estimates_count_what_a_method_trains():
@@ -296,8 +296,8 @@ def test_estimates_count_what_a_method_trains():
 
 def test_order_does_not_matter():
     runs = [made_up("ibug", 1), made_up("gp", 3), made_up("knn", 2)]
-    found = compare_runs(runs)
+    compared = compare_runs(runs)
     random.Random(0).shuffle(runs)
     again = compare_runs(runs)
-    assert found.best == again.best
-    assert {m.key: m.scores for m in found.methods} == {m.key: m.scores for m in again.methods}
+    assert compared.best == again.best
+    assert {m.key: m.scores for m in compared.methods} == {m.key: m.scores for m in again.methods}

@@ -236,8 +236,8 @@ def test_the_command_quotes_what_a_shell_would_run():
 
 def words_of(line):
     """What a shell gives to gbuq when it runs the line; a function stands for Python."""
-    told = 'python() { printf "%s\\0" "$@"; }\n' + line
-    run = subprocess.run(["bash", "-c", told], check=True, capture_output=True, text=True)
+    script = 'python() { printf "%s\\0" "$@"; }\n' + line
+    run = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
     assert run.stderr == ""
     *words, last = run.stdout.split("\0")
     assert last == ""
@@ -279,7 +279,7 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
     monkeypatch.chdir(tmp_path)
     made = {}
     exec(compile(table_code.table_code(recipe), "copied", "exec"), made)
-    found = made["scored"].frame
+    copied = made["scored"].frame
     (tmp_path / "scored.csv").unlink()
     line = table_command(recipe)
     assert "\n" not in line
@@ -288,7 +288,7 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
     assert len(written) == 9
     assert (made["scored"].clocks is None) == (stopping is None)
     for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
-        np.testing.assert_array_equal(written[name], found[name])
+        np.testing.assert_array_equal(written[name], copied[name])
     assert not (tmp_path / "y").exists()
 
 

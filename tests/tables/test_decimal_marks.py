@@ -38,24 +38,24 @@ WHOLE = list(range(N))
 @pytest.mark.parametrize("y", [POINTS, WHOLE])  # with and without another column that decides
 def test_one_odd_cell_does_not_turn_thousands_into_decimals(odd, decimal, y):
     cells = [*COMMAS, odd, *COMMAS]
-    found = trained(table_of(decimal=decimal, x=cells, y=[*y, 7, *y]))
+    training = trained(table_of(decimal=decimal, x=cells, y=[*y, 7, *y]))
     expected = [*THOUSANDS, np.nan, *THOUSANDS]
-    np.testing.assert_array_equal(found.X["x"], expected)
+    np.testing.assert_array_equal(training.X["x"], expected)
     sentence = f'1 cell of the column "x" cannot be read as a number ("{odd}") and counts as'
-    assert any(notice.startswith(sentence) for notice in found.notices)
+    assert any(notice.startswith(sentence) for notice in training.notices)
 
 
 @pytest.mark.parametrize(("odd", "bad"), [("12,5", True), ("1.234,5", False)])
 def test_one_odd_cell_does_not_turn_decimals_into_thousands(odd, bad):
     """Unless it shows that points part groups of three digits."""
-    found = trained(table_of(";", x=[*GROUPED, odd, *GROUPED], y=[*POINTS, 7, *POINTS]))
+    training = trained(table_of(";", x=[*GROUPED, odd, *GROUPED], y=[*POINTS, 7, *POINTS]))
     values = SMALL if bad else THOUSANDS
-    np.testing.assert_array_equal(found.X["x"], [*values, np.nan if bad else 1234.5, *values])
-    assert any(f'("{odd}")' in notice for notice in found.notices) == bad
+    np.testing.assert_array_equal(training.X["x"], [*values, np.nan if bad else 1234.5, *values])
+    assert any(f'("{odd}")' in notice for notice in training.notices) == bad
 
 
 @pytest.mark.parametrize(
-    ("delimiter", "cells", "more", "mark", "said"),
+    ("delimiter", "cells", "more", "mark", "sentence"),
     [
         (";", GROUPED, ["987"], ",", "20.100 was read as 20100"),  # below 1,000 without a mark
         ("\t", COMMAS, ["987"], ".", "20,100 was read as 20100"),
@@ -70,14 +70,14 @@ def test_one_odd_cell_does_not_turn_decimals_into_thousands(odd, bad):
         (";", COMMAS, [], ",", "20,100 was read as 20.1"),
     ],
 )
-def test_groups_of_three_digits(delimiter, cells, more, mark, said):
+def test_groups_of_three_digits(delimiter, cells, more, mark, sentence):
     column = [*cells, *more]
     schema = infer_schema(table_of(delimiter, x=column, y=range(len(column))))
-    found = schema.columns[0]
-    assert (found.kind, found.decimal, found.n_unreadable) == ("numeric", mark, 0)
+    first = schema.columns[0]
+    assert (first.kind, first.decimal, first.n_unreadable) == ("numeric", mark, 0)
     notices = [notice for notice in schema.notices if "decimal" in notice]
-    assert len(notices) == bool(said)
-    assert all(said in notice and "(--decimal" in notice for notice in notices)
+    assert len(notices) == bool(sentence)
+    assert all(sentence in notice and "(--decimal" in notice for notice in notices)
 
 
 BARE = [str(3 * k) for k in range(90)]
@@ -99,24 +99,29 @@ def test_few_cells_against_the_files_mark_are_told_of(delimiter, cells, y, mark,
     schema = infer_schema(table)
     column = schema.column("x")
     assert (column.kind, column.decimal, column.n_unreadable) == ("numeric", mark, n_bad)
-    (said,) = [notice for notice in schema.notices if notice.startswith("Few cells of the column")]
-    assert f"(--decimal {'.' if mark == ',' else ','})" in said
+    (sentence,) = [
+        notice for notice in schema.notices if notice.startswith("Few cells of the column")
+    ]
+    assert f"(--decimal {'.' if mark == ',' else ','})" in sentence
 
 
 def test_a_second_file_whose_mark_neither_file_shows_is_told_of():
     whole = [str(20_000 + k) for k in WHOLE]
     new = table_of(";", to_score=True, x=["202.932", "21.500"], k=[1, 2])
-    for cells, n_said in ((whole, 1), (POINTS, 0)):  # the second one is like the first
-        found = prepare_new(new, trained(table_of(x=cells, y=POINTS)))
-        said = [notice for notice in found.notices if "202.932 was read as 202.932" in notice]
-        assert len(said) == n_said
+    for cells, n_notices in ((whole, 1), (POINTS, 0)):  # the second one is like the first
+        second = prepare_new(new, trained(table_of(x=cells, y=POINTS)))
+        notices = [notice for notice in second.notices if "202.932 was read as 202.932" in notice]
+        assert len(notices) == n_notices
 
 
 def test_the_other_columns_decide_where_one_does_not():
-    for other, mark, said in ((POINTS, ".", 0), ([p.replace(".", ",") for p in POINTS], ",", 1)):
+    for other, mark, n_notices in (
+        (POINTS, ".", 0),
+        ([p.replace(".", ",") for p in POINTS], ",", 1),
+    ):
         schema = infer_schema(table_of(";", x=GROUPED, y=other))
         assert [column.decimal for column in schema.columns] == [mark, mark]
-        assert len(schema.notices) == said  # a computer's number may stand among commas
+        assert len(schema.notices) == n_notices  # a computer's number may stand among commas
     schema = infer_schema(table_of(";", x=COMMAS, y=POINTS))
     assert schema.columns[0].decimal == "."
 
@@ -126,11 +131,11 @@ def test_a_given_mark_stands():
     assert table.source.mark == (".", "given")
     schema = infer_schema(table)
     assert schema.columns[0].kind != "numeric"
-    assert any("numbers with a decimal comma, but the mark" in said for said in schema.notices)
+    assert any("numbers with a decimal comma, but the mark" in notice for notice in schema.notices)
     for mark, values in ((".", SMALL), (",", THOUSANDS)):
-        found = trained(table_of(decimal=mark, x=GROUPED, y=WHOLE))
-        np.testing.assert_array_equal(found.X["x"], values)
-        assert not any("decimal" in notice for notice in found.notices)
+        training = trained(table_of(decimal=mark, x=GROUPED, y=WHOLE))
+        np.testing.assert_array_equal(training.X["x"], values)
+        assert not any("decimal" in notice for notice in training.notices)
 
 
 SECOND = {
@@ -148,17 +153,17 @@ def test_a_second_file_is_read_as_the_first_one(case, tmp_path):
     training = trained(table_of(delimiter, x=cells, y=range(len(cells))))
     path = tmp_path / "new.csv"
     path.write_text("\n".join([f"x{delimiter}k", *[f'"{cell}"{delimiter}1' for cell in new]]))
-    found = prepare_new(read_table(path, to_score=True), training)
-    np.testing.assert_array_equal(found.X["x"], expected)
+    second = prepare_new(read_table(path, to_score=True), training)
+    np.testing.assert_array_equal(second.X["x"], expected)
     file = open_blocks(path, to_score=True)
     survey = survey_file(file, training)
     blocks = [prepare_block(block, survey, training).X["x"] for block in file.blocks(2)]
     np.testing.assert_array_equal(np.concatenate(blocks), expected)
     if np.isnan(expected).any():
-        assert any("cannot be read as a number" in notice for notice in found.notices)
+        assert any("cannot be read as a number" in notice for notice in second.notices)
     if case == "another mark":
         sentence = 'Second file: The column "x" has a decimal comma and not a point'
-        assert any(notice.startswith(sentence) for notice in found.notices)
+        assert any(notice.startswith(sentence) for notice in second.notices)
         assert any(notice.startswith(sentence) for notice in survey.notices)
 
 
@@ -187,5 +192,5 @@ def test_the_target_of_a_second_file_is_read_as_the_first_one():
 
 
 def test_doubt_about_the_target_is_said():
-    found = trained(table_of(";", x=WHOLE, y=GROUPED))
-    assert any('column "y" does not show' in notice for notice in found.notices)
+    training = trained(table_of(";", x=WHOLE, y=GROUPED))
+    assert any('column "y" does not show' in notice for notice in training.notices)

@@ -81,13 +81,15 @@ def test_the_bins_of_a_date_are_dates_and_no_bin_ends_where_it_begins():
         re.fullmatch(rf"up to {one_day}|{one_day} to {one_day}|above {one_day}", name)
         for name in day.bins
     )
-    found = column_histograms(scored, "day: days")
-    assert found.dates[0].startswith("2024-12-1")  # the edges are the quantiles of .5 and 99.5 %
-    assert found.labels[0] == f"{found.dates[0]} to {found.dates[1]}"
-    spec = two_files_figure(TwoFiles(*found), "drift", "value", "").spec
-    assert spec["x"]["ticks"]["labels"][0] == found.dates[0]
+    histograms = column_histograms(scored, "day: days")
+    assert histograms.dates[0].startswith(
+        "2024-12-1"
+    )  # the edges are the quantiles of .5 and 99.5 %
+    assert histograms.labels[0] == f"{histograms.dates[0]} to {histograms.dates[1]}"
+    spec = two_files_figure(TwoFiles(*histograms), "drift", "value", "").spec
+    assert spec["x"]["ticks"]["labels"][0] == histograms.dates[0]
     assert len(spec["x"]["ticks"]["labels"]) == 4
-    assert spec["read"]["names"] == list(found.labels)
+    assert spec["read"]["names"] == list(histograms.labels)
     months = column_histograms(scored, "day: month")
     assert months.dates == ()
     codes = column_histograms(scored, "code")
@@ -100,10 +102,10 @@ def test_the_index_by_hand():
     # Shares with half a row more in each of two bins: 9.5/21, 11.5/21 and 4.5/11, 6.5/11.
     p, q = np.array([9.5, 11.5]) / 21, np.array([4.5, 6.5]) / 11
     by_hand = (q[0] - p[0]) * np.log(q[0] / p[0]) + (q[1] - p[1]) * np.log(q[1] / p[1])
-    found = population_stability(np.array([9, 11]), np.array([4, 6]))
-    assert found == pytest.approx(by_hand, rel=SAME_SUM)
+    index = population_stability(np.array([9, 11]), np.array([4, 6]))
+    assert index == pytest.approx(by_hand, rel=SAME_SUM)
     # A bin that no file fills is none.
-    assert population_stability(np.array([9, 0, 11]), np.array([4, 0, 6])) == found
+    assert population_stability(np.array([9, 0, 11]), np.array([4, 0, 6])) == index
 
 
 def naive_psi(first, second):
@@ -140,9 +142,9 @@ def naive_psi(first, second):
 
 def test_the_index_of_each_column_is_that_of_a_twin():
     first, second = make_frame(150, 2, gaps=0.1), make_frame(70, 3, 60.0, "ABCD", 0.3)
-    found = {column.name: column for column in measure_drift(score(first, second)).columns}
-    assert set(found) == {"cement", "ash", "age", "shop"}
-    for name, column in found.items():
+    columns = {column.name: column for column in measure_drift(score(first, second)).columns}
+    assert set(columns) == {"cement", "ash", "age", "shop"}
+    for name, column in columns.items():
         assert column.psi == pytest.approx(naive_psi(first[name], second[name]), rel=CANCELLED)
         assert column.first.sum() == 150
         assert column.second.sum() == 70
@@ -177,18 +179,18 @@ def test_a_shift_is_seen_and_told(shifted):
     assert drift.outside == pytest.approx((shifted.unfamiliarity.n_outside > 0).mean())
     assert 'a category that is new: "D"' in describe_column(shop)
     assert "in the first file never" in describe_column(ash)
-    told = describe_drift(drift)
-    assert "3 of 4 columns shifted by more than chance: " in told
-    assert "\n" not in told
+    sentence = describe_drift(drift)
+    assert "3 of 4 columns shifted by more than chance: " in sentence
+    assert "\n" not in sentence
 
 
 def test_histograms_hold_all_rows(shifted):
     drift = measure_drift(shifted)
     every = [column_histograms(shifted, column.name) for column in drift.columns]
-    for found in (drift.unfamiliarity, *every):
-        assert found.first.sum() == pytest.approx(1.0)
-        assert found.second.sum() == pytest.approx(1.0)
-        assert len(found.labels) == len(found.first)
+    for histograms in (drift.unfamiliarity, *every):
+        assert histograms.first.sum() == pytest.approx(1.0)
+        assert histograms.second.sum() == pytest.approx(1.0)
+        assert len(histograms.labels) == len(histograms.first)
     assert len(column_histograms(shifted, "age").first) == 4
     assert column_histograms(shifted, "shop").labels[-1] == "new categories"
 
@@ -203,10 +205,10 @@ def test_the_table_of_columns_as_csv(shifted):
 def test_coverage_is_not_quoted_for_foreign_rows(shifted):
     assert measure_drift(shifted).foreign > 0.1
     for scored in (shifted, shifted.__class__(**{**vars(shifted), "unfamiliarity": None})):
-        told = why_no_coverage(scored)
-        assert told.startswith("The coverage measured on the first file is not shown")
+        refusal = why_no_coverage(scored)
+        assert refusal.startswith("The coverage measured on the first file is not shown")
         words = " ".join(describe_table(scored))
-        assert told in words
+        assert refusal in words
         assert "Intervals of" not in words
 
 
@@ -233,13 +235,13 @@ def test_rows_of_another_kind_of_table_as_protein_on_concrete(tmp_path, capsys):
     command = ["score", str(tmp_path / "first.csv"), str(tmp_path / "second.csv"), "--target",
                "strength", "--out", out, "--trees", "20"]  # fmt: skip
     assert main(command) == 0
-    said = capsys.readouterr()
-    assert "Warning: The second file is unlike the first" in said.err
+    printed = capsys.readouterr()
+    assert "Warning: The second file is unlike the first" in printed.err
     held, second_line = (
-        next(line for line in said.out.splitlines() if line.startswith(start))
+        next(line for line in printed.out.splitlines() if line.startswith(start))
         for start in ("On rows held out", "On the second file")
     )
     assert "coverage" not in held
     assert "coverage" in second_line  # measured there
-    assert "The coverage measured on the first file is not shown: 100 %" in said.out
-    assert "Drift: 100 % of the second file's 50 rows" in said.out
+    assert "The coverage measured on the first file is not shown: 100 %" in printed.out
+    assert "Drift: 100 % of the second file's 50 rows" in printed.out

@@ -48,8 +48,8 @@ def test_the_date_of_a_typed_file_is_told_as_a_date():
     target = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), target)
     plan = replace(PLAN, n_trees=10, ensemble="virtual", n_members=None)
-    told = score_table(read_table(target.getvalue(), "t.parquet"), "y", plan=plan)
-    effects = {effect.column: effect.value for effect in explain_row(told, 0).effects}
+    table = score_table(read_table(target.getvalue(), "t.parquet"), "y", plan=plan)
+    effects = {effect.column: effect.value for effect in explain_row(table, 0).effects}
     assert effects["day"] == "2024-02-29"
 
 
@@ -67,33 +67,33 @@ def classified():
 
 
 def test_members_and_uncertainty_are_those_of_the_row(scored):
-    found = explain_row(scored, 3)
+    explained = explain_row(scored, 3)
     frame = scored.frame
-    assert len(found.member_loc) == 4
-    assert found.member_loc.mean() == pytest.approx(frame.prediction[3])
-    assert (found.member_scale**2).mean() == pytest.approx(frame.data_uncertainty[3])
-    assert found.uncertainty.knowledge[0] == pytest.approx(frame.knowledge_uncertainty[3])
-    assert found.member_probabilities.size == 0
+    assert len(explained.member_loc) == 4
+    assert explained.member_loc.mean() == pytest.approx(frame.prediction[3])
+    assert (explained.member_scale**2).mean() == pytest.approx(frame.data_uncertainty[3])
+    assert explained.uncertainty.knowledge[0] == pytest.approx(frame.knowledge_uncertainty[3])
+    assert explained.member_probabilities.size == 0
 
 
 def test_members_of_a_classification(classified):
-    found = explain_row(classified, 3)
-    assert found.classes == ("down", "up")
-    assert found.member_probabilities.shape == (4, 2)
+    explained = explain_row(classified, 3)
+    assert explained.classes == ("down", "up")
+    assert explained.member_probabilities.shape == (4, 2)
     np.testing.assert_allclose(
-        found.member_probabilities.mean(axis=0),
+        explained.member_probabilities.mean(axis=0),
         classified.predictions.probabilities[3],
         rtol=SAME_SUM,
     )
-    assert found.member_loc.size == 0
+    assert explained.member_loc.size == 0
 
 
 def test_effects_of_two_columns_are_shapley_values_by_hand():
     """Both orders are gone through, so that nothing but the training rows is drawn."""
     scored = score_table(as_table(make_frame()[["x", "group", "y"]]), "y", plan=PLAN)
     row, n = 11, 16
-    found = explain_row(scored, row, n_background=n, seed=3)
-    assert found.n_background == n
+    explained = explain_row(scored, row, n_background=n, seed=3)
+    assert explained.n_background == n
     model = scored.models[scored.model_of_row[row]]
     chosen = np.random.default_rng(3).choice(model.rows, n, replace=False)
     X = scored.training.X
@@ -110,7 +110,7 @@ def test_effects_of_two_columns_are_shapley_values_by_hand():
         x_first, group_first = uncertainty(row, other), uncertainty(other, row)
         expected["x"] += 0.5 * (x_first - usual + own - group_first) / n
         expected["group"] += 0.5 * (group_first - usual + own - x_first) / n
-    for effect in found.effects:
+    for effect in explained.effects:
         # Sums of 32 numbers in another order: a few rounding errors of their size.
         np.testing.assert_allclose(
             [effect.total, effect.data, effect.knowledge], expected[effect.column],
@@ -118,16 +118,20 @@ def test_effects_of_two_columns_are_shapley_values_by_hand():
         )  # fmt: skip
 
 
-def assert_adds_up(found):
+def assert_adds_up(explained):
     """The effects of all columns are what the row has more than usual rows, as is promised."""
     for kind in ("total", "data", "knowledge"):
-        own, usual = (float(getattr(part, kind)[0]) for part in (found.uncertainty, found.usual))
-        effects = sum(getattr(effect, kind) for effect in found.effects)
+        own, usual = (
+            float(getattr(part, kind)[0]) for part in (explained.uncertainty, explained.usual)
+        )
+        effects = sum(getattr(effect, kind) for effect in explained.effects)
         assert effects == pytest.approx(own - usual, abs=1e-9 * max(own, usual))
-    if not found.classes:
-        effects = sum(effect.width for effect in found.effects)
-        assert effects == pytest.approx(found.width - found.usual_width, abs=1e-9 * found.width)
-        assert found.width > 0.0
+    if not explained.classes:
+        effects = sum(effect.width for effect in explained.effects)
+        assert effects == pytest.approx(
+            explained.width - explained.usual_width, abs=1e-9 * explained.width
+        )
+        assert explained.width > 0.0
 
 
 def test_effects_add_up(scored, classified):
@@ -139,12 +143,12 @@ def test_effects_add_up(scored, classified):
 
 
 def test_effects_are_sorted_by_knowledge_and_depend_on_the_seed_only(scored):
-    found = explain_row(scored, 11)
-    sizes = [abs(effect.knowledge) for effect in found.effects]
+    explained = explain_row(scored, 11)
+    sizes = [abs(effect.knowledge) for effect in explained.effects]
     assert sizes == sorted(sizes, reverse=True)
     # As text, since a NaN does not equal itself.
-    assert str(explain_row(scored, 11).effects) == str(found.effects)
-    assert str(explain_row(scored, 11, n_background=8, seed=1).effects) != str(found.effects)
+    assert str(explain_row(scored, 11).effects) == str(explained.effects)
+    assert str(explain_row(scored, 11, n_background=8, seed=1).effects) != str(explained.effects)
 
 
 def test_a_rare_level_is_what_the_doubt_hangs_on():
@@ -226,9 +230,9 @@ def test_only_the_most_frequent_levels_are_listed_and_the_rows_own(rng):
     frame["group"] = [f"g{k}" for k in rng.integers(0, 25, len(frame))]
     scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
     for row in range(10):
-        found = column_distribution(scored, row, "group", n_bins=5)
-        assert len(found.levels) == 5
-        assert found.level in found.levels
+        distribution = column_distribution(scored, row, "group", n_bins=5)
+        assert len(distribution.levels) == 5
+        assert distribution.level in distribution.levels
 
 
 def test_numbers_too_close_for_bins_get_one():
@@ -266,10 +270,10 @@ def test_categories_chosen_for_numbers_can_be_explained():
 
 def test_a_row_of_a_method_without_members():
     scored = score_table(as_table(make_frame(80).dropna()), "y", plan=ScorePlan(method="gp"))
-    found = explain_row(scored, 3, n_background=8)
-    assert len(found.member_loc) == 0
-    for kind, part in zip(("total", "data", "knowledge"), found.uncertainty, strict=True):
+    explained = explain_row(scored, 3, n_background=8)
+    assert len(explained.member_loc) == 0
+    for kind, part in zip(("total", "data", "knowledge"), explained.uncertainty, strict=True):
         # One row's matrix products sum in another order than those of all rows, and the
         # covariance's condition, up to 1e6, magnifies eps in what they leave of the variance.
         np.testing.assert_allclose(part, scored.frame[f"{kind}_uncertainty"][3:4], rtol=1e-6)
-    assert max(abs(effect.total) for effect in found.effects) > 0
+    assert max(abs(effect.total) for effect in explained.effects) > 0

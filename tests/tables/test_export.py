@@ -36,10 +36,10 @@ def read_back(frame):
 @pytest.mark.parametrize("cell", LIVE)
 def test_cells_that_a_spreadsheet_would_run_get_an_apostrophe(cell):
     frame = pd.DataFrame({"a": [cell, "x"], cell: [1, 2]})
-    found = pd.read_csv(io.BytesIO(to_csv_bytes(frame)), keep_default_na=False)
-    assert found.columns[1] == "'" + cell
+    again = pd.read_csv(io.BytesIO(to_csv_bytes(frame)), keep_default_na=False)
+    assert again.columns[1] == "'" + cell
     # pandas itself turns a lone carriage return in a quoted cell into a line feed or keeps it.
-    assert found["a"].tolist() == ["'" + cell, "x"]
+    assert again["a"].tolist() == ["'" + cell, "x"]
 
 
 @pytest.mark.parametrize("cell", HARMLESS)
@@ -51,10 +51,10 @@ def test_other_cells_stay_as_they_are(cell):
 def test_numbers_are_written_as_numbers():
     numbers = [-1.5, -0.0, 1e-300, 0.1, np.nan, 123456789.123456]
     frame = pd.DataFrame({"n": numbers, "i": range(6), "m": pd.array([-1, None] * 3, "Int64")})
-    found = pd.read_csv(io.BytesIO(to_csv_bytes(frame)))
-    np.testing.assert_array_equal(found["n"], numbers)
-    assert found["i"].tolist() == list(range(6))
-    assert found["m"].isna().tolist() == [False, True] * 3
+    again = pd.read_csv(io.BytesIO(to_csv_bytes(frame)))
+    np.testing.assert_array_equal(again["n"], numbers)
+    assert again["i"].tolist() == list(range(6))
+    assert again["m"].isna().tolist() == [False, True] * 3
     assert b"'" not in to_csv_bytes(frame)
 
 
@@ -88,12 +88,12 @@ def test_parquet_keeps_types_and_letters():
             "day": pd.to_datetime(["2021-01-01", "2021-01-02"]),
         }
     )
-    found = pd.read_parquet(io.BytesIO(to_parquet_bytes(frame)))
-    assert found["text"].tolist()[0] == "=1+1"
-    assert found["category"].tolist() == ["a", "b"]
-    assert found["flag"].tolist() == [True, False]
-    assert found["day"].tolist() == frame["day"].tolist()
-    np.testing.assert_array_equal(found["number"], frame["number"])
+    again = pd.read_parquet(io.BytesIO(to_parquet_bytes(frame)))
+    assert again["text"].tolist()[0] == "=1+1"
+    assert again["category"].tolist() == ["a", "b"]
+    assert again["flag"].tolist() == [True, False]
+    assert again["day"].tolist() == frame["day"].tolist()
+    np.testing.assert_array_equal(again["number"], frame["number"])
 
 
 def test_an_export_can_be_read_again():

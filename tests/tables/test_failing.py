@@ -51,17 +51,17 @@ def scored():
 
 
 def test_the_group_that_was_planted_is_found(scored):
-    found = find_failures(scored)
-    worst = found.cohorts[0]
+    failures = find_failures(scored)
+    worst = failures.cohorts[0]
     assert {condition.column for condition in worst.conditions} <= {"age", "shop"}
     assert Condition("shop", "=", "south, old") in worst.conditions
     assert worst.is_worse
-    assert worst.error > 3 * found.everything.error / 2
-    assert not found.cohorts[-1].is_worse
+    assert worst.error > 3 * failures.everything.error / 2
+    assert not failures.cohorts[-1].is_worse
 
 
 def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
-    found = find_failures(scored, seed=1)
+    failures = find_failures(scored, seed=1)
     n = len(scored.frame)
     looking, judging = np.split(np.random.default_rng(1).permutation(np.arange(n)), [n // 2])
     cells = scored.frame.drop(columns=list(scored.added.names))
@@ -76,8 +76,8 @@ def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
         * np.sqrt((np.where(np.isinf(df), 9, df) - 2) / np.where(np.isinf(df), 9, df)),
     )  # fmt: skip
     misses = error > width * np.sqrt(total)
-    assert found.n_looking == len(looking)
-    for cohort in found.cohorts:
+    assert failures.n_looking == len(looking)
+    for cohort in failures.cohorts:
         # What the box "Find rows" makes of the text is the same group.
         inside = find_rows(cohort.text, cells, {})[judging]
         mine, others = judging[inside], judging[~inside]
@@ -92,14 +92,18 @@ def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
 
 @pytest.mark.parametrize("measure", ["error", "misses", "knowledge"])
 def test_the_groups_are_in_the_order_of_the_number_that_was_asked_for(scored, measure):
-    found = find_failures(scored, measure)
-    numbers = [getattr(cohort, measure) for cohort in found.cohorts]
+    failures = find_failures(scored, measure)
+    numbers = [getattr(cohort, measure) for cohort in failures.cohorts]
     assert len(numbers) > 2
     assert numbers == sorted(numbers, reverse=True)
     # What is shown and what is said of it cannot contradict each other.
-    for cohort in found.cohorts:
-        assert not cohort.is_worse or getattr(cohort, measure) > getattr(found.everything, measure)
-        assert not cohort.is_better or getattr(cohort, measure) < getattr(found.everything, measure)
+    for cohort in failures.cohorts:
+        assert not cohort.is_worse or getattr(cohort, measure) > getattr(
+            failures.everything, measure
+        )
+        assert not cohort.is_better or getattr(cohort, measure) < getattr(
+            failures.everything, measure
+        )
 
 
 def test_a_group_that_is_clearly_better_is_told(scored):
@@ -111,12 +115,12 @@ def test_a_group_that_is_clearly_better_is_told(scored):
 def test_noise_without_groups_seldom_stands_out():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(500, 4)).round(4), columns=["a", "b", "c", "y"])
-    told = score(frame, n_trees=20)
-    found = [find_failures(told, seed=s).cohorts for s in range(20)]
+    table = score(frame, n_trees=20)
+    failures = [find_failures(table, seed=s).cohorts for s in range(20)]
     # Of some 100 groups without any difference 2.5 % stand out by chance on each side. Squared
     # errors are skewed, so that a small group without a large one looks better more often.
-    assert sum(cohort.is_worse for cohorts in found for cohort in cohorts) <= 12
-    assert sum(cohort.is_better for cohorts in found for cohort in cohorts) <= 18
+    assert sum(cohort.is_worse for cohorts in failures for cohort in cohorts) <= 12
+    assert sum(cohort.is_better for cohorts in failures for cohort in cohorts) <= 18
 
 
 def test_missing_cells_are_a_group_of_their_own():
@@ -125,10 +129,10 @@ def test_missing_cells_are_a_group_of_their_own():
     gone = (rng.random(500) < 0.2) | frame["age"].isna().to_numpy()
     frame["age"] = np.where(gone, np.nan, frame.age)
     frame["y"] = np.where(gone, rng.normal(0, 10, 500), 1.0 + rng.normal(0, 0.1, 500)).round(4)
-    told = score(frame)
-    worst = find_failures(told).cohorts[0]
+    table = score(frame)
+    worst = find_failures(table).cohorts[0]
     assert worst.conditions[0] == Condition("age", "=", "")
-    cells = told.frame.drop(columns=list(told.added.names))
+    cells = table.frame.drop(columns=list(table.added.names))
     assert find_rows(worst.conditions[0].text, cells, {}).tolist() == gone.tolist()
 
 
@@ -137,13 +141,13 @@ def test_classes_and_other_measures(scored):
     rng = np.random.default_rng(0)
     unsure = (frame["shop"] == "east") & (rng.random(len(frame)) < 0.5)
     frame["y"] = np.where((frame["a >= b"] > 0) ^ unsure, "yes", "no")
-    told = score(frame)
-    found = find_failures(told)
-    assert Condition("shop", "=", "east") in found.cohorts[0].conditions
-    assert 0.0 <= found.everything.error <= 1.0
-    assert np.isnan(found.everything.misses)
+    table = score(frame)
+    failures = find_failures(table)
+    assert Condition("shop", "=", "east") in failures.cohorts[0].conditions
+    assert 0.0 <= failures.everything.error <= 1.0
+    assert np.isnan(failures.everything.misses)
     with pytest.raises(InvalidData, match="interval"):
-        find_failures(told, "misses")
+        find_failures(table, "misses")
     for measure in ("misses", "knowledge"):
         assert find_failures(scored, measure).measure == measure
 
@@ -151,15 +155,15 @@ def test_classes_and_other_measures(scored):
 @pytest.mark.parametrize("conformal", [False, True])
 def test_misses_are_those_of_the_tables_own_intervals(scored, conformal):
     held, every = held_out(scored), find_failures(scored, "misses").everything
-    told = with_intervals(scored, 0.5, conformal)
-    found = find_failures(told, "misses")
+    table = with_intervals(scored, 0.5, conformal)
+    failures = find_failures(table, "misses")
     _, judging = np.split(
         np.random.default_rng(0).permutation(len(held.rows)), [len(held.rows) // 2]
     )
     misses = ~held_out_inside(scored, 0.5, conformal, held)
-    assert found.everything.misses == pytest.approx(misses[judging].mean())
-    assert found.everything.misses > every.misses + 0.2
-    everything = compare_cohorts(told, {"all": "age > 0"}).everything
+    assert failures.everything.misses == pytest.approx(misses[judging].mean())
+    assert failures.everything.misses > every.misses + 0.2
+    everything = compare_cohorts(table, {"all": "age > 0"}).everything
     assert everything.coverage == pytest.approx(1.0 - misses.mean())
 
 
@@ -173,9 +177,9 @@ def test_too_few_rows_and_unknown_measures_are_refused(scored):
 def test_a_table_without_anything_to_ask_has_no_groups():
     days = pd.date_range("2021-01-01", periods=200).strftime("%Y-%m-%d")
     frame = pd.DataFrame({"day": days, "y": np.random.default_rng(0).normal(size=200).round(4)})
-    found = find_failures(score(frame))
-    assert found.cohorts == ()
-    assert found.everything.share == 1.0
+    failures = find_failures(score(frame))
+    assert failures.cohorts == ()
+    assert failures.everything.share == 1.0
 
 
 @pytest.mark.parametrize(
@@ -194,6 +198,6 @@ def test_beside_a_second_file_the_first_files_rows_are_judged():
     frame = make_frame()
     new = frame.drop(columns="y").iloc[:30]
     first, second = (read_table(part.to_csv(index=False).encode()) for part in (frame, new))
-    found = find_failures(score_table(first, "y", new=second, plan=PLAN))
+    failures = find_failures(score_table(first, "y", new=second, plan=PLAN))
     # One fifth of 600 rows was held out; half of these look and half judge.
-    assert (found.n_looking, found.everything.n_rows) == (60, 60)
+    assert (failures.n_looking, failures.everything.n_rows) == (60, 60)

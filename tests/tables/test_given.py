@@ -49,40 +49,42 @@ def one_forest(n_trees):
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "sentence"),
     [
         (lambda: boosted(X, boosting="dart"), "trained by DART"),
         (lambda: boosted(X, n_trees=1), "has 1 boosting round, and truncations"),
         (lambda: one_forest(1), "has 1 boosting round, and truncations"),
     ],
 )
-def test_knowledge_is_empty_where_nothing_can_disagree(make, told):
-    found = scored(X, make())
+def test_knowledge_is_empty_where_nothing_can_disagree(make, sentence):
+    given = scored(X, make())
     for kind in ("knowledge", "total"):
         for name in (f"{kind}_uncertainty", f"{kind}_uncertainty_std"):
-            assert found.frame[name].isna().all()
-    assert (found.frame["data_uncertainty"] > 0).all()
-    width = found.frame["upper_90"] - found.frame["lower_90"]
-    np.testing.assert_allclose(width, 2 * 1.6448536 * found.frame["ibug_std"], rtol=1e-6)
-    (why,) = [one for one in found.notices if "knowledge and total uncertainty are empty" in one]
-    assert told in why
-    assert np.isnan(found.scored.scores.prr.knowledge)
-    assert np.isfinite(found.scored.scores.prr.data)
-    assert b"nan" not in to_csv_bytes(found.frame)
+            assert given.frame[name].isna().all()
+    assert (given.frame["data_uncertainty"] > 0).all()
+    width = given.frame["upper_90"] - given.frame["lower_90"]
+    np.testing.assert_allclose(width, 2 * 1.6448536 * given.frame["ibug_std"], rtol=1e-6)
+    (why,) = [
+        notice for notice in given.notices if "knowledge and total uncertainty are empty" in notice
+    ]
+    assert sentence in why
+    assert np.isnan(given.scored.scores.prr.knowledge)
+    assert np.isfinite(given.scored.scores.prr.data)
+    assert b"nan" not in to_csv_bytes(given.frame)
 
 
 def test_a_forest_of_one_round_has_the_knowledge_of_a_forest():
-    found = scored(X, one_forest(12))
-    assert "random forest: 12 trees" in found.matched.model.summary
-    assert (found.frame["knowledge_uncertainty"] > 0).all()
-    assert any("MACAU's models in the leaves" in told for told in found.notices)
+    given = scored(X, one_forest(12))
+    assert "random forest: 12 trees" in given.matched.model.summary
+    assert (given.frame["knowledge_uncertainty"] > 0).all()
+    assert any("MACAU's models in the leaves" in sentence for sentence in given.notices)
 
 
 def test_the_entropy_of_one_classifier_is_not_called_knowledge():
-    found = scored(X, boosted(X, Y > 0, boosting="dart", objective="binary"), Y > 0)
-    assert found.frame["knowledge_uncertainty"].isna().all()
-    assert (found.frame["data_uncertainty"] > 0).all()
-    assert np.isnan(found.scored.scores.auroc.knowledge)
+    given = scored(X, boosted(X, Y > 0, boosting="dart", objective="binary"), Y > 0)
+    assert given.frame["knowledge_uncertainty"].isna().all()
+    assert (given.frame["data_uncertainty"] > 0).all()
+    assert np.isnan(given.scored.scores.auroc.knowledge)
 
 
 @pytest.mark.parametrize("words", [("False", "True"), ("FALSE", "TRUE"), ("false", "true")])
@@ -99,11 +101,11 @@ def test_true_and_false_are_one_and_zero_to_a_model_of_numbers(words, is_chosen)
     model = read_model(booster.model_to_string().encode())
     second = read_table(written.iloc[:20].to_csv(index=False).encode(), to_score=True)
     for new, n_rows in ((None, 150), (second, 20)):
-        found = score_with_model(table, "y", model, schema=schema, new=new)
+        given = score_with_model(table, "y", model, schema=schema, new=new)
         expected = booster.predict(rows)[:n_rows]
-        np.testing.assert_allclose(found.frame["prediction"], expected, rtol=SAME_SUM)
-    told = 'True and False of the column "new" are 1 and 0 to the model.'
-    assert (told in found.notices) != is_chosen
+        np.testing.assert_allclose(given.frame["prediction"], expected, rtol=SAME_SUM)
+    sentence = 'True and False of the column "new" are 1 and 0 to the model.'
+    assert (sentence in given.notices) != is_chosen
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification"])
@@ -112,19 +114,19 @@ def test_new_rows_without_a_target_are_predicted(kind):
     booster = boosted(X, Y > 0, objective="binary") if is_class else boosted(X)
     target = (Y > 0) if is_class else Y
     new = read_table(X.iloc[:20].to_csv(index=False).encode(), to_score=True)
-    found = scored(X, booster, target, new=new, task=kind)
+    given = scored(X, booster, target, new=new, task=kind)
     column = "p_True" if is_class else "prediction"
-    np.testing.assert_allclose(found.frame[column], booster.predict(X)[:20], rtol=SAME_SUM)
-    assert len(found.frame) == 20
-    assert "error" not in found.frame
+    np.testing.assert_allclose(given.frame[column], booster.predict(X)[:20], rtol=SAME_SUM)
+    assert len(given.frame) == 20
+    assert "error" not in given.frame
 
 
 def test_true_and_false_beside_words_are_still_told_apart():
     kinds = pd.Categorical(RNG.choice(["x", "y", "z"], 150))
     rows = X.assign(new=RNG.random(150) > 0.4, kind=kinds)
     booster = boosted(rows, Y + rows["new"] + kinds.codes)
-    found = scored(rows, booster, Y + rows["new"] + kinds.codes)
-    np.testing.assert_allclose(found.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
+    given = scored(rows, booster, Y + rows["new"] + kinds.codes)
+    np.testing.assert_allclose(given.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
 
 
 def test_a_name_that_the_library_has_rewritten_is_told_from_another_column():
@@ -136,9 +138,9 @@ def test_a_name_that_the_library_has_rewritten_is_told_from_another_column():
     table = read_table(both.assign(y=Y).to_csv(index=False).encode())
     schema = edit_schema(table, infer_schema(table), used={"floor_area": False})
     model = read_model(booster.model_to_string().encode())
-    found = score_with_model(table, "y", model, schema=schema)
-    np.testing.assert_allclose(found.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
-    assert found.matched.columns == ("floor area", "b")
+    given = score_with_model(table, "y", model, schema=schema)
+    np.testing.assert_allclose(given.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
+    assert given.matched.columns == ("floor area", "b")
 
 
 def test_the_exact_name_comes_first_where_the_library_keeps_names():
@@ -146,27 +148,27 @@ def test_the_exact_name_comes_first_where_the_library_keeps_names():
     rows = X.rename(columns={"a": "floor area"})
     booster = xgboost.train({"max_depth": 3}, xgboost.DMatrix(rows, Y), 12)
     both = rows.assign(floor_area=X["a"].to_numpy()[::-1])
-    found = scored(both, bytes(booster.save_raw("json")))
-    assert found.matched.columns == ("floor area", "b")
+    given = scored(both, bytes(booster.save_raw("json")))
+    assert given.matched.columns == ("floor area", "b")
     theirs = booster.predict(xgboost.DMatrix(rows))
-    np.testing.assert_allclose(found.frame["prediction"], theirs, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(given.frame["prediction"], theirs, rtol=1e-5, atol=1e-5)
 
 
 def test_one_against_all_gives_probabilities_that_sum_to_one():
     booster = boosted(X, CLASSES, objective="multiclassova", num_class=3)
-    found = scored(X, booster, CLASSES, task="classification")
+    given = scored(X, booster, CLASSES, task="classification")
     own = booster.predict(X)
-    p = found.frame[["p_0", "p_1", "p_2"]].to_numpy()
+    p = given.frame[["p_0", "p_1", "p_2"]].to_numpy()
     np.testing.assert_allclose(p, own / own.sum(axis=1, keepdims=True), rtol=SAME_SUM)
-    assert any("divided by their sum" in told for told in found.notices)
-    assert found.frame["knowledge_uncertainty"].isna().all()
+    assert any("divided by their sum" in sentence for sentence in given.notices)
+    assert given.frame["knowledge_uncertainty"].isna().all()
 
 
 def test_many_rounds_of_several_classes_have_novelty():
     booster = boosted(X, CLASSES, 40, objective="multiclass", num_class=3, num_leaves=3)
-    found = scored(X, booster, CLASSES, task="classification")
-    assert np.isfinite(found.frame["novelty"]).all()
-    assert any("in 99 trees of the model" in told for told in found.notices)
+    given = scored(X, booster, CLASSES, task="classification")
+    assert np.isfinite(given.frame["novelty"]).all()
+    assert any("in 99 trees of the model" in sentence for sentence in given.notices)
 
 
 @pytest.mark.parametrize("is_share", [True, False])
@@ -183,10 +185,10 @@ def test_numbers_that_are_the_models_levels_are_categories(n_splits):
     codes = np.array([10, 20, 30])[np.arange(150) % 3]
     frame = X.assign(k=pd.Categorical(codes))
     booster = boosted(frame, Y + (codes if n_splits > 1 else 0.0), num_leaves=n_splits + 1)
-    found = scored(X.assign(k=codes), booster)
-    np.testing.assert_allclose(found.frame["prediction"], booster.predict(frame), rtol=SAME_SUM)
-    told = 'The numbers of the column "k" are categories to the model.'
-    assert told in found.notices
+    given = scored(X.assign(k=codes), booster)
+    np.testing.assert_allclose(given.frame["prediction"], booster.predict(frame), rtol=SAME_SUM)
+    sentence = 'The numbers of the column "k" are categories to the model.'
+    assert sentence in given.notices
 
 
 def test_an_early_stop_and_a_value_for_missing_are_told():
@@ -208,14 +210,14 @@ def test_a_code_that_was_missing_to_xgboost_is_asked_for():
     rows = X.assign(a=np.where(np.arange(150) % 5, X["a"], -999.0))
     model = xgboost.XGBRegressor(n_estimators=8, max_depth=3, missing=-999.0, n_jobs=1)
     content = bytes(model.fit(rows, Y).get_booster().save_raw("json"))
-    (told,) = scored(rows, content).warnings
-    assert 'The column "a" holds -999, far' in told
-    assert "(--missing a=-999)" in told
+    (sentence,) = scored(rows, content).warnings
+    assert 'The column "a" holds -999, far' in sentence
+    assert "(--missing a=-999)" in sentence
     table = read_table(rows.assign(y=Y).to_csv(index=False).encode())
     schema = edit_schema(table, infer_schema(table), missing_values={"a": (-999,)})
-    found = score_with_model(table, "y", read_model(content), schema=schema)
-    np.testing.assert_allclose(found.frame["prediction"], model.predict(rows), rtol=1e-5, atol=1e-5)
-    assert found.warnings == ()
+    given = score_with_model(table, "y", read_model(content), schema=schema)
+    np.testing.assert_allclose(given.frame["prediction"], model.predict(rows), rtol=1e-5, atol=1e-5)
+    assert given.warnings == ()
 
 
 def words_and_truths(is_text):
@@ -255,19 +257,19 @@ def test_catboost_finds_the_leaves_of_categories(form, policy, is_text, loss):
     second = read_table(new.to_csv(index=False).encode(), to_score=True)
     source = read_model(content)
     for more, asked in ((None, rows), (second, new)):
-        found = score_with_model(table, "y", source, new=more)
+        given = score_with_model(table, "y", source, new=more)
         kind = "Probability" if is_class else "RawFormulaVal"
         expected = model.predict(asked, prediction_type=kind)
-        ours = found.rows.probabilities if is_class else found.frame["prediction"]
+        ours = given.rows.probabilities if is_class else given.frame["prediction"]
         expected = expected[:, 0] if loss == "RMSEWithUncertainty" else expected
         np.testing.assert_allclose(ours, expected, rtol=SAME_SUM, atol=SAME_SUM)
-        assert (found.frame["knowledge_uncertainty"] > 0).any()
-        assert found.warnings == ()
-    told = 'True and False of the column "new" are 1 and 0 to the model.'
-    assert (told in found.notices) != is_text
+        assert (given.frame["knowledge_uncertainty"] > 0).any()
+        assert given.warnings == ()
+    sentence = 'True and False of the column "new" are 1 and 0 to the model.'
+    assert (sentence in given.notices) != is_text
     gaps = rows.assign(y=target, k=rows["k"].where(rows["k"] != "red"))
-    found = score_with_model(read_table(gaps.to_csv(index=False).encode()), "y", source)
-    assert any('"k" has empty cells' in told for told in found.warnings)
+    given = score_with_model(read_table(gaps.to_csv(index=False).encode()), "y", source)
+    assert any('"k" has empty cells' in sentence for sentence in given.warnings)
     leaves = source.source.leaf_matrix(rows)
     if form == "cbm":  # CatBoost numbers leaves anew in its JSON
         np.testing.assert_array_equal(leaves, model.calc_leaf_indexes(rows))

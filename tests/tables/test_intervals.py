@@ -95,13 +95,13 @@ def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
     held = held_out(scored)
     std = np.sqrt(held.predictions.uncertainty.total)
     distances = np.abs(held.y - held.predictions.loc) / std
-    found = row_intervals(scored, 0.7, conformal=True)
+    ends = row_intervals(scored, 0.7, conformal=True)
     for place, row in enumerate(held.rows):
         factor = naive_factor(np.delete(distances, place).tolist(), 0.7)
-        assert found.upper[row] == pytest.approx(held.predictions.loc[place] + factor * std[place])
+        assert ends.upper[row] == pytest.approx(held.predictions.loc[place] + factor * std[place])
     inside = held_out_inside(scored, 0.7, conformal=True)
     np.testing.assert_array_equal(
-        inside, (held.y >= found.lower[held.rows]) & (held.y <= found.upper[held.rows])
+        inside, (held.y >= ends.lower[held.rows]) & (held.y <= ends.upper[held.rows])
     )
 
 
@@ -203,8 +203,8 @@ def test_groups_that_overlap_are_all_repaired_as_mapie_says(by_units, monkeypatc
     )
     mapie.conformalize(codes[:300], distances[:300])
     expected = mapie.predict_interval(codes[300:320])[1][:, 1, 0]
-    found = _group_factors(distances[:300], codes[:300], codes[300:320], 0.9)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)  # of two solvers
+    factors = _group_factors(distances[:300], codes[:300], codes[300:320], 0.9)
+    np.testing.assert_allclose(factors, expected, rtol=1e-6)  # of two solvers
     strange = np.array([[9, 0]])  # is calibrated by all rows
     assert _group_factors(distances, codes, strange, 0.9) == np.sort(distances)[7200]
     table, scored, *_ = by_units
@@ -249,31 +249,31 @@ def test_conformal_intervals_hold_what_they_say():
         table_of(400), "y", plan=ScorePlan(ensemble="virtual", n_trees=200, depth=6, stopping=None)
     )
     by_law = np.mean(held_out_inside(scored, 0.9))
-    found = conformal_coverage(scored, levels=(0.5, 0.9))
+    coverage = conformal_coverage(scored, levels=(0.5, 0.9))
     assert by_law < 0.85
-    assert (found.low <= found.levels).all()
-    assert (found.high >= found.levels).all()
+    assert (coverage.low <= coverage.levels).all()
+    assert (coverage.high >= coverage.levels).all()
     lower, upper = row_intervals(scored, 0.9, conformal=True)
     y = scored.training.y
-    assert found.observed[1] == np.mean((lower <= y) & (y <= upper))
+    assert coverage.observed[1] == np.mean((lower <= y) & (y <= upper))
 
 
 def test_the_columns_are_named_after_the_level_and_follow_a_cut(folds):
-    found = with_intervals(folds, 0.975, conformal=True)
+    table = with_intervals(folds, 0.975, conformal=True)
     names = ["prediction", "lower_97.5", "upper_97.5", "total_uncertainty"]
-    assert found.frame.columns.tolist()[2:6] == names
-    assert "lower_90" not in found.frame
-    cut = cut_table(found, Cut(members=2))
-    assert cut.frame.columns.tolist() == found.frame.columns.tolist()
+    assert table.frame.columns.tolist()[2:6] == names
+    assert "lower_90" not in table.frame
+    cut = cut_table(table, Cut(members=2))
+    assert cut.frame.columns.tolist() == table.frame.columns.tolist()
     expected = row_intervals(cut, 0.975, conformal=True)
     np.testing.assert_array_equal(cut.frame["lower_97.5"], expected.lower)
-    again = with_intervals(found, 0.9)
+    again = with_intervals(table, 0.9)
     assert again.frame.equals(folds.frame)
 
 
 def test_infinite_ends_are_written(folds):
-    found = with_intervals(folds, 0.999, conformal=True)
-    assert b",-inf,inf," in to_csv_bytes(found.frame)
+    table = with_intervals(folds, 0.999, conformal=True)
+    assert b",-inf,inf," in to_csv_bytes(table.frame)
 
 
 def test_on_a_log_scale_they_are_positive_and_not_symmetric():

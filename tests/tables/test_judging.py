@@ -58,9 +58,11 @@ def test_the_rows_are_those_of_the_scores(protocol, monkeypatch):
     assert len(held.rows) == scored.scores.n_rows
     # The same sums in another order.
     assert np.sqrt(np.mean(held.errors**2)) == pytest.approx(scored.scores.rmse, rel=SAME_SUM)
-    found = coverage_by_group(held, group_column(table, infer_schema(table).column("x"), held.rows))
+    coverage = coverage_by_group(
+        held, group_column(table, infer_schema(table).column("x"), held.rows)
+    )
     inside = np.abs(2.0 * pit_values(held) - 1.0) <= 0.9
-    assert found.observed[0] == inside.mean()
+    assert coverage.observed[0] == inside.mean()
     at = scored.scores.coverage
     again = coverage_by_group(
         held, group_column(table, infer_schema(table).column("x"), held.rows), at.levels[0]
@@ -162,14 +164,16 @@ def shops(*extra):
 
 
 def test_a_row_with_most_of_the_squared_error_is_named_and_stays():
-    (said,) = heavy_rows(scored := score_table(shops("", "Total,6000,9000.5"), "y", plan=PLAN))
+    (sentence,) = heavy_rows(scored := score_table(shops("", "Total,6000,9000.5"), "y", plan=PLAN))
     assert len(scored.frame) == 61
     assert scored.held[60]
     prediction = scored.predictions.loc[60]
-    assert said.startswith("Row 62 has 100 % of the squared error of the 61 rows held out: its ")
-    assert f'"y" is 9,000.5, predicted as {prediction:.4g}.' in said
-    assert said.endswith('or enter its target under Missing if (--missing "y=9000.5").')
-    assert describe_table(scored)[0] == said
+    assert sentence.startswith(
+        "Row 62 has 100 % of the squared error of the 61 rows held out: its "
+    )
+    assert f'"y" is 9,000.5, predicted as {prediction:.4g}.' in sentence
+    assert sentence.endswith('or enter its target under Missing if (--missing "y=9000.5").')
+    assert describe_table(scored)[0] == sentence
     # As told: the marker leaves it out.
     table = shops("", "Total,6000,9000.5")
     schema = edit_schema(table, infer_schema(table), missing_values={"y": (9000.5,)})
@@ -180,16 +184,18 @@ def test_a_row_with_most_of_the_squared_error_is_named_and_stays():
 
 def test_a_few_subtotals_are_named_together():
     subtotals = [f"{city},2000,{3000 + k}" for k, city in enumerate(("Ulm", "Bonn"))]
-    (said,) = heavy_rows(score_table(shops(*subtotals), "y", plan=PLAN))
-    assert said.startswith("Rows 61 and 62 have ")
-    assert "of the squared error of the 62 rows held out: their" in said
+    (sentence,) = heavy_rows(score_table(shops(*subtotals), "y", plan=PLAN))
+    assert sentence.startswith("Rows 61 and 62 have ")
+    assert "of the squared error of the 62 rows held out: their" in sentence
 
 
 def test_the_row_of_a_second_file_is_named_with_its_own_number():
     new = shops("broken", "Total,6000,9000")
-    said = heavy_rows(score_table(shops(), "y", new=new, plan=PLAN))
-    assert [sentence[:42] for sentence in said] == ["Second file: row 62 has 100 % of the squar"]
-    assert "It is judged like all others." in said[0]
+    sentences = heavy_rows(score_table(shops(), "y", new=new, plan=PLAN))
+    assert [sentence[:42] for sentence in sentences] == [
+        "Second file: row 62 has 100 % of the squar"
+    ]
+    assert "It is judged like all others." in sentences[0]
 
 
 def test_ordinary_errors_and_classes_have_no_heavy_rows():
@@ -212,7 +218,7 @@ def test_copied_rows():
     hours = np.random.default_rng(3).permutation(np.arange(220))
     days = np.datetime64("2021-01-01T00:00") + hours.astype("timedelta64[h]")
     columns = {name: columns[name] for name in noisy()} | {"when": days.astype(str)}
-    assert any('in all but "when", target' in said for said in warned(**columns))
+    assert any('in all but "when", target' in sentence for sentence in warned(**columns))
 
 
 def test_classes_that_are_never_predicted_are_named_with_their_rows():
@@ -224,23 +230,23 @@ def test_classes_that_are_never_predicted_are_named_with_their_rows():
         'The class "yes" has 3 rows (rows 8, 91 and 232) and is never predicted: all of them are '
         'wrong. Sort by "p_yes" to find rows like them.'
     ]
-    said = heavy_rows(score_table(table, "fraud", new=table, plan=PLAN))
-    assert 'Second file: the class "yes" has 3 rows (rows 8, 91' in said[-1]
+    sentences = heavy_rows(score_table(table, "fraud", new=table, plan=PLAN))
+    assert 'Second file: the class "yes" has 3 rows (rows 8, 91' in sentences[-1]
 
 
 def test_leaks():
     base = noisy()
-    (found,) = warned(**base, price=np.exp(-base["y"]))
-    assert 'The column "price" orders the rows exactly as the target does' in found
-    (found,) = warned(**base, near=base["y"] + 1e-3 * np.arange(200) / 200)
-    assert 'The column "near" orders the rows' in found
+    (warning,) = warned(**base, price=np.exp(-base["y"]))
+    assert 'The column "price" orders the rows exactly as the target does' in warning
+    (warning,) = warned(**base, near=base["y"] + 1e-3 * np.arange(200) / 200)
+    assert 'The column "near" orders the rows' in warning
     label = np.where(base["y"] > 0, "yes", "no")
     code = {"yes": "A", "no": "B"}
     plain = {"x": base["x"], "z": base["z"]}
-    (found,) = warned(**plain, state=[code[word] for word in label], y=label)
-    assert 'The column "state" gives the class in 100.0 % of the rows' in found
-    (found,) = warned(**plain, dose=base["y"], y=label)
-    assert 'The column "dose" parts the classes' in found
+    (warning,) = warned(**plain, state=[code[word] for word in label], y=label)
+    assert 'The column "state" gives the class in 100.0 % of the rows' in warning
+    (warning,) = warned(**plain, dose=base["y"], y=label)
+    assert 'The column "dose" parts the classes' in warning
 
 
 def leaking(kind):
@@ -293,10 +299,10 @@ def leaking(kind):
      "no word for the dead", "a single gap", "missing where low", "grade in words"],
 )  # fmt: skip
 def test_leaks_through_gaps_and_words(kind):
-    columns, said = leaking(kind)
-    (found,) = warned(**columns)
-    assert found.startswith(f"The column {said}")
-    assert found.endswith(": leave it out unless it is known before the target is.")
+    columns, what = leaking(kind)
+    (warning,) = warned(**columns)
+    assert warning.startswith(f"The column {what}")
+    assert warning.endswith(": leave it out unless it is known before the target is.")
 
 
 def test_gaps_and_words_that_tell_little_are_no_leaks():
@@ -323,14 +329,14 @@ def test_a_column_that_tells_one_of_three_classes_is_no_leak():
 def test_duplicate_columns():
     base = noisy()
     words = np.where(base["z"] > 0, "left", "right")
-    found = warned(
+    warnings = warned(
         **base,
         fahrenheit=32 + 1.8 * base["x"],
         falling=-(base["x"] ** 3),
         side=words,
         seite=np.where(words == "left", "links", "rechts"),
     )
-    assert found == [
+    assert warnings == [
         'The columns "fahrenheit" and "falling" tell a tree the same as "x": one of them is '
         "enough.",
         'The column "seite" tells a tree the same as "side": one of them is enough.',

@@ -58,10 +58,10 @@ def test_the_law_is_that_of_the_ensembles_themselves(scored):
         np.testing.assert_allclose(
             scored.predictions.loc[mine], model.estimator.predict(X[mine]), rtol=SAME_SUM
         )
-        found = model.estimator.predict_uncertainty(X[mine])
-        for name in found._fields:
+        uncertainty = model.estimator.predict_uncertainty(X[mine])
+        for name in uncertainty._fields:
             ours = getattr(scored.predictions.uncertainty, name)[mine]
-            np.testing.assert_allclose(ours, getattr(found, name), rtol=CANCELLED)
+            np.testing.assert_allclose(ours, getattr(uncertainty, name), rtol=CANCELLED)
     assert (law.interval(0.99).lower > 0).all()
 
 
@@ -102,15 +102,15 @@ def test_cuts_keep_the_scale(scored):
 def test_uncertainties_of_log_normals_against_draws():
     rng = np.random.default_rng(0)
     d, k = 0.3, 0.2
-    mean, found = exp_uncertainty(
+    mean, uncertainty = exp_uncertainty(
         np.array([1.0]), Uncertainty(np.array([d + k]), np.array([d]), np.array([k]))
     )
     centres = np.exp(1.0 + np.sqrt(k) * rng.standard_normal(2_000_000) + d / 2)
     # Monte-Carlo error of the mean below 0.1 %, of the variance below 1 %.
     assert mean[0] == pytest.approx(centres.mean(), rel=2e-3)
-    assert found.knowledge[0] == pytest.approx(centres.var(), rel=1e-2)
-    assert found.data[0] == pytest.approx((centres**2 * np.expm1(d)).mean(), rel=1e-2)
-    assert found.total[0] == found.data[0] + found.knowledge[0]
+    assert uncertainty.knowledge[0] == pytest.approx(centres.var(), rel=1e-2)
+    assert uncertainty.data[0] == pytest.approx((centres**2 * np.expm1(d)).mean(), rel=1e-2)
+    assert uncertainty.total[0] == uncertainty.data[0] + uncertainty.knowledge[0]
 
 
 def test_other_methods_learn_the_logarithm_too():

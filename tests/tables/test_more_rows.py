@@ -48,18 +48,18 @@ def smooth():
 
 
 def test_a_smooth_function_and_few_rows_call_for_more(smooth):
-    found = smooth[1].verdict()
-    assert found.word == found.plain == "more"
-    assert found.n_agreeing == found.n_repeats == 5
-    assert found.expected >= found.worth
+    verdict = smooth[1].verdict()
+    assert verdict.word == verdict.plain == "more"
+    assert verdict.n_agreeing == verdict.n_repeats == 5
+    assert verdict.expected >= verdict.worth
     assert (np.diff(smooth[1].mean("error")) < 0).all()
 
 
 def test_pure_noise_with_enough_rows_is_inherent():
     curve = learning_curve(score(make_frame(800, "noise")), n_repeats=5)
-    found = curve.verdict()
-    assert found.word == found.plain == "noise"
-    assert found.knowledge_share < 0.2
+    verdict = curve.verdict()
+    assert verdict.word == verdict.plain == "noise"
+    assert verdict.knowledge_share < 0.2
     assert curve.mean("error")[-1] == pytest.approx(1.0, abs=0.1)
 
 
@@ -96,10 +96,10 @@ def test_groups_of_few_rows_are_not_decided(smooth):
     codes = np.zeros(240, np.int64)
     codes[:3] = 1
     by = smooth[1].by(codes, ("most", "three"))
-    found = by.verdict(2)
-    assert found.word == "undecided"
-    assert found.n_repeats == 0
-    assert "Too few rows" in describe_verdict(found, False, 160)
+    verdict = by.verdict(2)
+    assert verdict.word == "undecided"
+    assert verdict.n_repeats == 0
+    assert "Too few rows" in describe_verdict(verdict, False, 160)
     assert learning_figure(by, METHOD_STYLES["sglb"], "", 2).spec["panels"]
 
 
@@ -145,39 +145,39 @@ def test_classes_keep_their_shares_in_every_set():
     ],
 )
 def test_verdicts_on_fixed_curves(values, share, word, plain):
-    found = judge_doublings(np.array(values), share)
-    assert (found.word, found.plain) == (word, plain)
+    verdict = judge_doublings(np.array(values), share)
+    assert (verdict.word, verdict.plain) == (word, plain)
 
 
 def test_what_is_expected_is_a_power_law():
     sizes = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
     law = 0.3 + 0.5 * sizes**-0.7
-    found = judge_doublings(np.tile(law[:4], (3, 1)), 0.1)
-    assert found.ratio == pytest.approx(2**-0.7)
-    assert found.expected == pytest.approx(law[3] - law[4])
-    assert found.expected_low == pytest.approx(found.expected)
+    verdict = judge_doublings(np.tile(law[:4], (3, 1)), 0.1)
+    assert verdict.ratio == pytest.approx(2**-0.7)
+    assert verdict.expected == pytest.approx(law[3] - law[4])
+    assert verdict.expected_low == pytest.approx(verdict.expected)
 
 
 def test_standard_errors_are_wider_than_those_of_separate_rows():
     values = np.random.default_rng(0).normal(size=(10, 4))
-    found = judge_doublings(values, 0.1)
+    verdict = judge_doublings(values, 0.1)
     last = values[:, -2] - values[:, -1]
     half = 1.833113 * last.std(ddof=1) * np.sqrt(0.1 + 0.25)  # t of 9 degrees of freedom
-    assert found.high - found.gain == pytest.approx(half, rel=1e-5)
+    assert verdict.high - verdict.gain == pytest.approx(half, rel=1e-5)
 
 
 @pytest.mark.parametrize("is_class", [False, True])
 @pytest.mark.parametrize("last", [0.64, 0.699, 0.8])
 def test_verdicts_in_words(is_class, last):
-    found = judge_doublings(np.array([[1.0, 0.8, 0.7, last], [1.0, 0.8, 0.7, last + 1e-4]]), 0.1)
-    told = describe_verdict(found, is_class, 400)
-    assert "From 200 to 400 rows" in told
-    assert ("log loss" if is_class else "RMSE") in told
-    assert "of 2 repeats" in told
-    assert "nan" not in told
+    verdict = judge_doublings(np.array([[1.0, 0.8, 0.7, last], [1.0, 0.8, 0.7, last + 1e-4]]), 0.1)
+    words = describe_verdict(verdict, is_class, 400)
+    assert "From 200 to 400 rows" in words
+    assert ("log loss" if is_class else "RMSE") in words
+    assert "of 2 repeats" in words
+    assert "nan" not in words
     assert ("log loss" if is_class else "RMSE") in describe_rule(is_class)
-    weak = describe_verdict(found, is_class, 400, one_model=True)  # its K decides little
-    assert ("All members come from one model" in weak) == (found.word == "noise")
+    weak = describe_verdict(verdict, is_class, 400, one_model=True)  # its K decides little
+    assert ("All members come from one model" in weak) == (verdict.word == "noise")
 
 
 def test_the_figure_goes_on_to_twice_as_many_rows(smooth):

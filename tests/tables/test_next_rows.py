@@ -65,12 +65,12 @@ def test_the_greedy_rule_is_that_of_its_naive_twin(seed, n, n_trees):
 
 
 def test_copies_are_picked_once(pool):
-    found = rank_next(pool, n=20)
-    assert found.n_candidates == 50
-    assert int(np.sum(found.rows >= 40)) == 1
-    assert found.rows[0] >= 40  # it is the least familiar row
-    assert "above all training values" in found.reasons[0] or "below" in found.reasons[0]
-    assert len(set(found.rows.tolist())) == len(found.rows)
+    ranked = rank_next(pool, n=20)
+    assert ranked.n_candidates == 50
+    assert int(np.sum(ranked.rows >= 40)) == 1
+    assert ranked.rows[0] >= 40  # it is the least familiar row
+    assert "above all training values" in ranked.reasons[0] or "below" in ranked.reasons[0]
+    assert len(set(ranked.rows.tolist())) == len(ranked.rows)
     only = rank_next(pool, n=10, rows=np.arange(40, 50))
     assert only.rows.tolist() == [40]
 
@@ -78,20 +78,20 @@ def test_copies_are_picked_once(pool):
 def test_rows_of_the_first_file_without_a_target_are_ranked():
     frame = make_frame(150)
     frame.loc[100:, "y"] = np.nan
-    found = rank_next(score(None, frame), n=5)
-    assert found.n_candidates == 50
-    assert (found.rows >= 100).all()
+    ranked = rank_next(score(None, frame), n=5)
+    assert ranked.n_candidates == 50
+    assert (ranked.rows >= 100).all()
     with pytest.raises(InvalidData, match="has a target already"):
         rank_next(score(None))
 
 
 def test_the_numbers_are_those_of_the_scored_rows(pool):
-    found = rank_next(pool, n=8)
-    assert np.array_equal(found.knowledge, pool.predictions.uncertainty.knowledge[found.rows])
-    assert np.array_equal(found.unfamiliarity, pool.unfamiliarity.rows.score[found.rows])
-    assert found.left[0] == 1.0
-    assert ((found.left > 0) & (found.left <= 1)).all()
-    assert all(reason and reason[0].isupper() for reason in found.reasons)
+    ranked = rank_next(pool, n=8)
+    assert np.array_equal(ranked.knowledge, pool.predictions.uncertainty.knowledge[ranked.rows])
+    assert np.array_equal(ranked.unfamiliarity, pool.unfamiliarity.rows.score[ranked.rows])
+    assert ranked.left[0] == 1.0
+    assert ((ranked.left > 0) & (ranked.left <= 1)).all()
+    assert all(reason and reason[0].isupper() for reason in ranked.reasons)
     with pytest.raises(InvalidParameter):
         rank_next(pool, n=0)
 
@@ -109,13 +109,13 @@ def test_the_table_to_label_is_harmless_and_has_room_for_the_target():
     new = make_frame(12, seed=4).drop(columns="y").rename(columns={"x": "row", "z": "=z"})
     new["note"] = '=HYPERLINK("http://evil.example")'
     scored = score(new, frame)
-    found = rank_next(scored, n=3)
-    table = next_frame(scored, found)
+    ranked = rank_next(scored, n=3)
+    table = next_frame(scored, ranked)
     assert table.columns[:2].tolist() == ["row 2", "rank"] or "row" in table.columns[0]
-    assert table.iloc[:, 0].tolist() == (found.rows + 1).tolist()
+    assert table.iloc[:, 0].tolist() == (ranked.rows + 1).tolist()
     assert table["rank"].tolist() == [1, 2, 3]
     assert (table["y"] == "").all()
-    np.testing.assert_allclose(table["row"], new["row"].to_numpy()[found.rows])
+    np.testing.assert_allclose(table["row"], new["row"].to_numpy()[ranked.rows])
     text = to_csv_bytes(table).decode()
     assert "'=z" in text.splitlines()[0]
     assert text.count("\"'=HYPERLINK") == 3

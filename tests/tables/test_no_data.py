@@ -23,7 +23,7 @@ def text(*lines):
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "sentence"),
     [
         ([HEADER, *ROWS, f"Total,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
         ([HEADER, *ROWS, f"Итого,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
@@ -40,10 +40,10 @@ def text(*lines):
         (["Source,A bank,2021", "", HEADER, *ROWS], "The first 2 lines of the file"),
     ],
 )
-def test_what_is_no_data_is_left_out_and_can_be_kept(lines, said):
+def test_what_is_no_data_is_left_out_and_can_be_kept(lines, sentence):
     table = read_table(text(*lines))
     assert (table.names, table.n_rows) == (HEADER.split(","), len(ROWS))
-    assert any(said in notice and "left out: choose" in notice for notice in table.notices)
+    assert any(sentence in notice and "left out: choose" in notice for notice in table.notices)
     assert infer_schema(table).column("y").limits == (0.5, 29.5)
     kept = read_table(text(*lines), options=ReadOptions(keep_rows=True))
     assert (kept.n_rows > len(ROWS)) == (lines[0] == HEADER)
@@ -138,16 +138,16 @@ def test_names_of_a_second_file_that_differ_in_form():
     table = read_table(text("caf\u00e9,city,y", *[f"{k},{'ab'[k % 2]},{k}" for k in range(30)]))
     training = prepare_training(table, infer_schema(table), "y")
     new = read_table(text("City ,cafe\u0301", "a,3", "b,4"), to_score=True)
-    found = prepare_new(new, training)
-    assert found.X["caf\u00e9"].tolist() == [3.0, 4.0]
-    assert any('"City" as "city"' in notice for notice in found.notices)
+    second = prepare_new(new, training)
+    assert second.X["caf\u00e9"].tolist() == [3.0, 4.0]
+    assert any('"City" as "city"' in notice for notice in second.notices)
 
 
 CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(20)]]
 
 
 @pytest.mark.parametrize(
-    ("sheets", "said"),
+    ("sheets", "sentence"),
     [
         ({"README": [["This holds"], ["the sheet data"]], "data": CELLS}, '"README" holds'),
         ({"data": [["Report 2021"], [], *CELLS]}, "The first 2 lines"),
@@ -156,11 +156,11 @@ CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(
                    for k, row in enumerate(CELLS)]}, "filled in one of 4 rows"),
     ],
 )  # fmt: skip
-def test_sheets_as_people_make_them(sheets, said):
+def test_sheets_as_people_make_them(sheets, sentence):
     table = read_table(workbook_of(**sheets))
     assert table.names == ["name", "area", "y"]
     assert table.n_rows == 20
-    assert any(said in notice for notice in table.notices)
+    assert any(sentence in notice for notice in table.notices)
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])

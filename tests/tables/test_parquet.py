@@ -96,11 +96,11 @@ def test_dates_beyond_the_calendar_count_as_missing(name):
     integers = pa.int32() if kind == pa.date32() else pa.int64()
     day = pa.array([far, near, None], integers).view(kind)
     table = read_table(as_parquet(day=day, n=[1, 2, 3]))
-    found = single_chunk(table.data, "day")
-    assert found.is_valid().to_pylist() == [False, True, False]
-    assert found[1].as_py().year == 1970
+    column = single_chunk(table.data, "day")
+    assert column.is_valid().to_pylist() == [False, True, False]
+    assert column[1].as_py().year == 1970
     assert '1 date of the column "day" is outside the years 1 to 9999' in table.notices[0]
-    assert b"out of range" not in to_csv_bytes(plain_column(found).to_frame("day"))
+    assert b"out of range" not in to_csv_bytes(plain_column(column).to_frame("day"))
 
 
 def test_the_ends_of_the_calendar_are_dates():
@@ -145,8 +145,8 @@ def test_whole_numbers_leave_as_they_came(name):
     frame = score_table(read_table(data), "y", plan=plan).frame
     cells = pd.read_csv(io.BytesIO(to_csv_bytes(frame)), dtype=str, keep_default_na=False)["key"]
     assert cells.tolist() == ["" if v is None else str(v) for v in values] * 20
-    found = parquet.read_table(io.BytesIO(to_parquet_bytes(frame)))["key"].to_pylist()
-    assert [None if v is None else int(v) for v in found] == values * 20
+    keys = parquet.read_table(io.BytesIO(to_parquet_bytes(frame)))["key"].to_pylist()
+    assert [None if v is None else int(v) for v in keys] == values * 20
 
 
 @pytest.mark.parametrize("marker", ["9999-12-31", "9999-12-31 00:00:00", "9999-12-31T00:00"])
@@ -155,8 +155,8 @@ def test_a_date_that_means_missing_is_none(marker):
     table = read_table(as_parquet(day=days * 10, y=np.arange(40.0)))
     schema = edit_schema(table, infer_schema(table), missing_values={"day": (marker, "soon")})
     assert (schema.columns[0].kind, schema.columns[0].n_missing) == ("date", 20)
-    (said,) = [notice for notice in schema.notices if notice.startswith("No cell")]
-    assert '"soon"' in said
+    (sentence,) = [notice for notice in schema.notices if notice.startswith("No cell")]
+    assert '"soon"' in sentence
     X = prepare_training(table, schema, "y").X
     assert X["day: days"].isna().sum() == 20
     assert X["day: days"].max() == 19_783.0  # 1 March 2024
@@ -195,8 +195,8 @@ def test_the_index_of_pandas_is_no_feature(name):
     schema = infer_schema(table)
     training = prepare_training(table, schema, "y")
     assert list(training.X) == ["x"]
-    (said,) = [notice for notice in training.notices if index in notice]
-    assert said.startswith(f'The column "{index}" was the index of a pandas table')
+    (sentence,) = [notice for notice in training.notices if index in notice]
+    assert sentence.startswith(f'The column "{index}" was the index of a pandas table')
     with_index, without = (
         read_table(pandas_parquet(new), to_score=True)
         for new in (frame, frame.reset_index(drop=True))
@@ -215,12 +215,12 @@ def test_an_index_of_row_numbers_is_no_column():
 
 def varint(value, width=0):
     """An integer as Parquet's footer has it, in at least so many bytes."""
-    found = []
+    parts = []
     value *= 2
-    while value >= 128 or len(found) + 1 < width:
-        found.append(128 | value & 127)
+    while value >= 128 or len(parts) + 1 < width:
+        parts.append(128 | value & 127)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*parts, value])
 
 
 def with_lie(data, truth, claim):
@@ -245,8 +245,8 @@ def test_a_file_that_lies_about_its_size_is_refused_before_it_is_unpacked(option
     lie = data
     for size in {group.column(0).total_uncompressed_size for group in groups}:
         lie = with_lie(lie, size, 1_000)
-    told = parquet.ParquetFile(pa.BufferReader(lie)).metadata.row_group(0).column(0)
-    assert told.total_uncompressed_size == 1_000
+    claimed = parquet.ParquetFile(pa.BufferReader(lie)).metadata.row_group(0).column(0)
+    assert claimed.total_uncompressed_size == 1_000
     assert read_table(lie).n_rows == 100_000  # what it holds is within the limits
     monkeypatch.setattr("gbuq_core.tables.limits.MAX_TEXT_BYTES", 10**7)
     with pytest.raises(TableError, match="more than the limit"):

@@ -152,15 +152,15 @@ def test_what_is_trained_does_not_depend_on_the_machine(rng, monkeypatch):
         frame = pd.DataFrame(rng.normal(size=(n_rows, 60))).add_prefix("v").assign(y=range(n_rows))
         table = as_table(frame)
         prepared = prepare_training(table, infer_schema(table), "y")
-        found = set()
+        settled = set()
         for cores in (1, 2, 64):
             monkeypatch.setattr("gbuq_core.resources.usable_cores", lambda cores=cores: cores)
-            found.add(settle_plan(ScorePlan(), prepared))
+            settled.add(settle_plan(ScorePlan(), prepared))
         token = MOST_THREADS.set(1)  # as in a worker of a cluster
-        found.add(settle_plan(ScorePlan(), prepared))
+        settled.add(settle_plan(ScorePlan(), prepared))
         MOST_THREADS.reset(token)
-        (one,) = found
-        plans.add((one.plan.ensemble, one.plan.n_folds))
+        (only,) = settled
+        plans.add((only.plan.ensemble, only.plan.n_folds))
     assert len(plans) > 1  # the sizes are such that time decides
 
 

@@ -64,13 +64,13 @@ def test_knowledge_is_empty_where_the_record_has_none(task, key, table):
     prepared = prepare_training(table, infer_schema(table), TARGETS[task])
     model = fit_rows(plan, prepared, np.arange(100))
     n_classes = len(prepared.target.classes)
-    found = predict_rows(model, prepared.X, prepared.y, n_classes, 1.0).uncertainty
+    uncertainty = predict_rows(model, prepared.X, prepared.y, n_classes, 1.0).uncertainty
     if "knowledge" in record.yields_for(task):
-        assert np.isfinite(found.knowledge).all()
-        assert found.knowledge.any()
+        assert np.isfinite(uncertainty.knowledge).all()
+        assert uncertainty.knowledge.any()
     else:
-        assert np.isnan(found.knowledge).all()
-        np.testing.assert_array_equal(found.total, found.data)
+        assert np.isnan(uncertainty.knowledge).all()
+        np.testing.assert_array_equal(uncertainty.total, uncertainty.data)
 
 
 @pytest.fixture(scope="module")
@@ -85,15 +85,15 @@ def scored(table):
 def test_one_member_tells_no_knowledge(table):
     plan = quick(ensemble="independent", n_members=1)
     for target in TARGETS.values():
-        found = score_table(table, target, plan=plan)
-        assert np.isnan(found.predictions.uncertainty.knowledge).all()
-        assert found.frame["knowledge_uncertainty"].isna().all()
-        explained = explain_row(found, 3)
+        fitted = score_table(table, target, plan=plan)
+        assert np.isnan(fitted.predictions.uncertainty.knowledge).all()
+        assert fitted.frame["knowledge_uncertainty"].isna().all()
+        explained = explain_row(fitted, 3)
         assert np.isnan(explained.uncertainty.knowledge).all()
         totals = [abs(effect.total) for effect in explained.effects]
         assert totals == sorted(totals, reverse=True)
         with pytest.raises(InvalidData, match="tells no knowledge uncertainty"):
-            find_failures(found, "knowledge")
+            find_failures(fitted, "knowledge")
 
 
 def test_what_is_not_known_is_empty_in_files_and_orders_nothing(scored):
@@ -144,10 +144,10 @@ def test_blocks_leave_it_empty_too(content, tmp_path, capsys):
     train.write_bytes(content)
     words = [str(train), str(train), "--target", "y", "--method", "knn", "--quiet"]
     assert main(["score", *words, "--out", str(out), "--stream", "--unfamiliarity", "no"]) == 0
-    found = pd.read_csv(out)
-    assert found["knowledge_uncertainty"].isna().all()
-    np.testing.assert_array_equal(found["total_uncertainty"], found["data_uncertainty"])
+    frame = pd.read_csv(out)
+    assert frame["knowledge_uncertainty"].isna().all()
+    np.testing.assert_array_equal(frame["total_uncertainty"], frame["data_uncertainty"])
     assert main(["explain", *words[:1], *words[2:-1], "--row", "3", "--by", "knowledge"]) == 0
-    told = capsys.readouterr()
-    assert "tells no knowledge uncertainty: the columns are in the order of total" in told.err
-    assert "knowledge not known" in told.out
+    printed = capsys.readouterr()
+    assert "tells no knowledge uncertainty: the columns are in the order of total" in printed.err
+    assert "knowledge not known" in printed.out

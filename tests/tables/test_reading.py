@@ -218,9 +218,9 @@ def test_skipped_lines_are_listed():
     )
     for place in range(20, 60):
         lines.insert(place, "broken")
-    said = read_table("\n".join(lines).encode()).notices[0]
-    assert "lines 9, 12, 22, 23, " in said
-    assert ", 39 and 23 more; " in said
+    sentence = read_table("\n".join(lines).encode()).notices[0]
+    assert "lines 9, 12, 22, 23, " in sentence
+    assert ", 39 and 23 more; " in sentence
 
 
 def test_many_ragged_rows_are_refused():

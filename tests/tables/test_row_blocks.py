@@ -30,8 +30,8 @@ def test_blocks_of_any_size_are_judged_alike(n_rows, n_classes, df, log, rng):
 
     blocks = [judge(slice(low, low + n_rows)) for low in range(0, N_ROWS, n_rows)]
     whole, joined = judge(slice(None)), Predictions.join(blocks)
-    for expected, found in zip(flat(whole), flat(joined), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for expected, actual in zip(flat(whole), flat(joined), strict=True):
+        np.testing.assert_array_equal(actual, expected)
 
 
 def flat(predictions):

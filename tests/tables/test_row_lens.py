@@ -49,17 +49,17 @@ def make_frame(n=120):
 
 @pytest.fixture(scope="module")
 def scored():
-    found = score_table(as_table(make_frame()), "y", plan=PLAN)
-    return add_unfamiliarity(found, measure_unfamiliarity(found.training, found.scored))
+    table = score_table(as_table(make_frame()), "y", plan=PLAN)
+    return add_unfamiliarity(table, measure_unfamiliarity(table.training, table.scored))
 
 
 @pytest.fixture(scope="module")
 def second():
     """Rows of a second file, which one model scores."""
-    found = score_table(
+    table = score_table(
         as_table(make_frame()), "y", plan=PLAN, new=as_table(make_frame().head(6), to_score=True)
     )
-    return add_unfamiliarity(found, measure_unfamiliarity(found.training, found.scored))
+    return add_unfamiliarity(table, measure_unfamiliarity(table.training, table.scored))
 
 
 def classified(plan=PLAN):
@@ -92,24 +92,24 @@ def test_affinity_is_the_number_of_leaves_in_common(scored, ensemble):
         scored = score_table(as_table(make_frame()), "y", plan=plan)
     row = 17
     counted, n_trees = shared_leaves(scored, row)
-    found = deciding_rows(scored, row, k=10)
+    deciding = deciding_rows(scored, row, k=10)
     expected = sorted(counted, key=lambda place: (-counted[place], place))[:10]
-    assert [near.row for near in found.rows] == expected
-    assert [near.affinity for near in found.rows] == [counted[place] for place in expected]
-    assert found.n_trees == n_trees
-    assert [near.share for near in found.rows] == [counted[p] / n_trees for p in expected]
-    assert [near.target for near in found.rows] == [scored.training.y[p] for p in expected]
+    assert [near.row for near in deciding.rows] == expected
+    assert [near.affinity for near in deciding.rows] == [counted[place] for place in expected]
+    assert deciding.n_trees == n_trees
+    assert [near.share for near in deciding.rows] == [counted[p] / n_trees for p in expected]
+    assert [near.target for near in deciding.rows] == [scored.training.y[p] for p in expected]
     assert row not in expected  # out of fold: its model did not learn from it
 
 
 def test_what_differs_by_a_std_or_by_name(scored):
     row = 17
-    found = deciding_rows(scored, row, k=20)
-    assert found.columns == ("x", "group", "day", "gappy")
+    deciding = deciding_rows(scored, row, k=20)
+    assert deciding.columns == ("x", "group", "day", "gappy")
     frame = make_frame()
     learnt = frame.iloc[scored.models[scored.model_of_row[row]].rows]
     days = pd.to_datetime(frame.day, format="%d.%m.%Y")
-    for near in found.rows:
+    for near in deciding.rows:
         own, other = frame.iloc[row], frame.iloc[near.row]
         gap = abs((days[row] - days[near.row]).days)
         spread = (days[learnt.index] - days.min()).dt.days.std(ddof=0)
@@ -134,14 +134,14 @@ def test_a_row_does_not_decide_about_itself(monkeypatch):
     scored = score_table(as_table(make_frame()), "y", plan=PLAN)
     row = int(scored.models[0].rows[0])
     assert scored.protocol == "held_out"
-    found = deciding_rows(scored, row, k=200)
-    assert len(found.rows) == len(scored.models[0].rows) - 1
-    assert row not in [near.row for near in found.rows]
+    deciding = deciding_rows(scored, row, k=200)
+    assert len(deciding.rows) == len(scored.models[0].rows) - 1
+    assert row not in [near.row for near in deciding.rows]
 
 
 def test_classes_and_methods_without_boosted_trees():
-    found = deciding_rows(classified(), 3, k=4)
-    assert {near.target for near in found.rows} <= {"up", "down"}
+    deciding = deciding_rows(classified(), 3, k=4)
+    assert {near.target for near in deciding.rows} <= {"up", "down"}
     frame = make_frame()[["x", "y"]]
     other = score_table(as_table(frame), "y", plan=replace(PLAN, method="knn"))
     with pytest.raises(InvalidParameter, match="boosted trees"):
@@ -197,16 +197,16 @@ def test_models_and_classes_tree_by_tree():
 def test_without_an_edit_it_is_the_row(scored, second):
     for table in (scored, second):
         for row in (0, 3, 5):
-            said = score_edited(table, row, {})
+            edited = score_edited(table, row, {})
             frame = table.frame.iloc[row]
-            assert said.prediction == nearly(frame.prediction)
-            assert said.uncertainty.total[0] == nearly(frame.total_uncertainty)
-            assert said.unfamiliarity == frame.unfamiliarity
-            assert said.times_beyond == frame.times_beyond
-            assert said.notes == ()
-            assert said.parts == unfamiliarity_parts(table, row)
+            assert edited.prediction == nearly(frame.prediction)
+            assert edited.uncertainty.total[0] == nearly(frame.total_uncertainty)
+            assert edited.unfamiliarity == frame.unfamiliarity
+            assert edited.times_beyond == frame.times_beyond
+            assert edited.notes == ()
+            assert edited.parts == unfamiliarity_parts(table, row)
             ranks = table.unfamiliarity.rows.ranks[row]
-            np.testing.assert_array_equal([part.rank for part in said.parts], ranks)
+            np.testing.assert_array_equal([part.rank for part in edited.parts], ranks)
 
 
 def test_it_is_what_a_second_file_with_such_a_row_gets(second):
@@ -216,17 +216,17 @@ def test_it_is_what_a_second_file_with_such_a_row_gets(second):
     other = score_table(as_table(make_frame()), "y", plan=PLAN, new=as_table(rows, to_score=True))
     other = add_unfamiliarity(other, second.unfamiliarity)  # the same measures, other rows
     judged = second.unfamiliarity.estimator.judge(other.scored.X)
-    said = score_edited(second, 2, edits)
+    edited = score_edited(second, 2, edits)
     frame = other.frame.iloc[2]
-    assert said.prediction == nearly(frame.prediction)
-    for part, name in zip(said.uncertainty, ("total", "data", "knowledge"), strict=True):
+    assert edited.prediction == nearly(frame.prediction)
+    for part, name in zip(edited.uncertainty, ("total", "data", "knowledge"), strict=True):
         assert part[0] == nearly(frame[f"{name}_uncertainty"])
-    assert said.unfamiliarity == judged.score[2]
-    assert said.times_beyond == judged.times_beyond[2]
+    assert edited.unfamiliarity == judged.score[2]
+    assert edited.times_beyond == judged.times_beyond[2]
     assert frame.unseen_level
-    assert dict(said.notes)["group"] == 'The training rows have no "never".'
-    assert dict(said.notes)["gappy"] == "Missing."
-    assert "Above all training values: they end at 2021-" in dict(said.notes)["day"]
+    assert dict(edited.notes)["group"] == 'The training rows have no "never".'
+    assert dict(edited.notes)["gappy"] == "Missing."
+    assert "Above all training values: they end at 2021-" in dict(edited.notes)["day"]
 
 
 def test_cells_are_read_as_in_the_file(scored):
@@ -270,9 +270,9 @@ def test_numbers_chosen_as_categories_are_one_however_they_are_written():
     table = as_table(make_frame()[["x", "y"]].assign(code=[k % 4 for k in range(120)]))
     schema = edit_schema(table, infer_schema(table), kinds={"code": "category"})
     scored = score_table(table, "y", schema=schema, plan=replace(PLAN, n_trees=5))
-    said = {score_edited(scored, 6, {"code": v}).prediction for v in (2, 2.0, "2", "2.0", " 2 ")}
-    assert len(said) == 1
-    assert said.pop() == nearly(scored.frame.prediction[6])
+    edited = {score_edited(scored, 6, {"code": v}).prediction for v in (2, 2.0, "2", "2.0", " 2 ")}
+    assert len(edited) == 1
+    assert edited.pop() == nearly(scored.frame.prediction[6])
     assert score_edited(scored, 6, {"code": 9}).notes == (
         ("code", 'The training rows have no "9".'),
     )
@@ -293,11 +293,11 @@ def test_a_curve_is_the_row_edited_value_by_value(scored, column):
         assert frame.x[7] in curve.values
     for k, value in enumerate(curve.values):
         for given in (value, curve.texts[k]):
-            said = score_edited(scored, 7, {**other, column: given})
-            assert said.prediction == nearly(curve.loc[k])
-            assert (said.lower, said.upper) == nearly((curve.lower[k], curve.upper[k]))
-            assert said.uncertainty.total[0] == nearly(curve.uncertainty.total[k])
-            assert said.unfamiliarity == curve.unfamiliarity[k]
+            edited = score_edited(scored, 7, {**other, column: given})
+            assert edited.prediction == nearly(curve.loc[k])
+            assert (edited.lower, edited.upper) == nearly((curve.lower[k], curve.upper[k]))
+            assert edited.uncertainty.total[0] == nearly(curve.uncertainty.total[k])
+            assert edited.unfamiliarity == curve.unfamiliarity[k]
 
 
 def test_curves_of_classes_have_probabilities():

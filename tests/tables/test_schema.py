@@ -133,9 +133,9 @@ def test_cells_that_are_no_numbers_are_reported():
     ],
 )  # fmt: skip
 def test_numbers_written_in_many_ways(text, decimal, value):
-    found = read_numbers(pa.array([text, "x", None]), decimal)
-    np.testing.assert_array_equal(found.values, [value, np.nan, np.nan])
-    assert found.unreadable.tolist() == [bool(np.isnan(value)), True, False]
+    numbers = read_numbers(pa.array([text, "x", None]), decimal)
+    np.testing.assert_array_equal(numbers.values, [value, np.nan, np.nan])
+    assert numbers.unreadable.tolist() == [bool(np.isnan(value)), True, False]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
@@ -159,7 +159,7 @@ def test_a_column_may_have_another_decimal_mark_than_its_file():
 
 
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "suspects"),
     [
         ([12.0, 15.0, 9.0, -999.0, -999.0], (-999.0,)),
         ([1.0, 2.0, 3.0, 4.0, 999.0, 999.0, -99.0, -99.0], (-99.0, 999.0)),
@@ -171,8 +171,8 @@ def test_a_column_may_have_another_decimal_mark_than_its_file():
         ([], ()),
     ],
 )
-def test_codes_for_missing_values_are_suspected(values, found):
-    assert suspected_missing(np.array(values)) == found
+def test_codes_for_missing_values_are_suspected(values, suspects):
+    assert suspected_missing(np.array(values)) == suspects
 
 
 def test_a_suspect_stays_a_value_until_the_user_says_otherwise():
@@ -393,9 +393,9 @@ def test_parquet_columns_keep_their_types(tmp_path):
     ],
 )
 def test_ways_to_write_dates(texts, style, last):
-    found, _ = find_date_style(texts, day_first=False)
-    assert found.partition(" from ")[0] == style
-    dates = read_dates(pa.array(texts), found)
+    written, _ = find_date_style(texts, day_first=False)
+    assert written.partition(" from ")[0] == style
+    dates = read_dates(pa.array(texts), written)
     assert dates.values[1] == np.datetime64(last, "us")
     assert not dates.unreadable.any()
 
@@ -427,8 +427,8 @@ def test_missing_numbers_are_numbers_however_they_are_written(marker, decimal):
     table_ = table_of(decimal, v=pointed, n=range(len(cells)))
     assert edited(table_, missing_values={"v": (str(marker),)}).columns[0].n_missing == len(CODES)
     assert schema.columns[0].suspects == ()
-    found = prepare_training(table, schema, "n").X["v"]
-    np.testing.assert_array_equal(found, [k + 0.5 for k in range(20)] + [np.nan] * len(CODES))
+    values = prepare_training(table, schema, "n").X["v"]
+    np.testing.assert_array_equal(values, [k + 0.5 for k in range(20)] + [np.nan] * len(CODES))
 
 
 def test_a_missing_number_is_no_other_number():
@@ -441,10 +441,10 @@ def test_a_missing_number_is_no_other_number():
 def test_what_matched_nothing_is_said():
     table = table_of(v=COUNT, w=["a", "b"] * 20)
     schema = edited(table, missing_values={"v": ("-1", "3"), "w": ("c",)})
-    said = [notice for notice in schema.notices if notice.startswith("No cell")]
-    assert len(said) == 2
-    assert 'No cell of the column "v" is "-1", so' in said[0]
-    assert 'No cell of the column "w" is "c", so' in said[1]
+    notices = [notice for notice in schema.notices if notice.startswith("No cell")]
+    assert len(notices) == 2
+    assert 'No cell of the column "v" is "-1", so' in notices[0]
+    assert 'No cell of the column "w" is "c", so' in notices[1]
 
 
 @pytest.mark.parametrize("marker", [r"\N", "..", ":", "unknown", "TBD", "(null)", "n.a.", "*"])
@@ -455,8 +455,8 @@ def test_words_among_numbers_that_mean_missing(marker):
     column = schema.columns[0]
     assert (column.kind, column.n_missing, column.n_unreadable) == ("numeric", 8, 0)
     assert column.missing_words == ((marker, 8),)
-    said = f'80 % of the cells of the column "v" are numbers; "{marker}" is not and counts as'
-    assert any(notice.startswith(said) for notice in schema.notices)
+    sentence = f'80 % of the cells of the column "v" are numbers; "{marker}" is not and counts as'
+    assert any(notice.startswith(sentence) for notice in schema.notices)
     chosen = edit_schema(table, schema, {"v": "category"}).columns[0]
     assert (chosen.kind, chosen.n_missing) == ("category", 0)
 
@@ -498,8 +498,8 @@ def test_words_are_kept_where_the_user_says_so():
     assert schema.notices == ()
     training = prepare_training(table, schema, "n")
     new = table_of(risk=["NA", "None", "", "-"], n=[1, 2, 3, 4])
-    found = prepare_new(new, training).X["risk"].astype(object)
-    assert found.fillna("missing").tolist() == ["NA", "None", "missing", "missing"]
+    words = prepare_new(new, training).X["risk"].astype(object)
+    assert words.fillna("missing").tolist() == ["NA", "None", "missing", "missing"]
     with pytest.raises(InvalidData, match='no column "nope"'):
         edited(table, keep_words=["nope"])
 

@@ -343,8 +343,8 @@ def test_blocks_of_rows_give_the_same_predictions(regression, monkeypatch):
     whole = predict_rows(model.estimator, prepared.X, prepared.y, 0, 1.0)
     monkeypatch.setattr("gbuq_core.tables.predicting.BLOCK_ROWS", 7)
     pieces = predict_rows(model.estimator, prepared.X, prepared.y, 0, 1.0)
-    for one, other in zip(whole[:4], pieces[:4], strict=True):
-        np.testing.assert_array_equal(one, other)
+    for expected, other in zip(whole[:4], pieces[:4], strict=True):
+        np.testing.assert_array_equal(expected, other)
 
 
 def test_folds_share_the_rows_evenly(rng):

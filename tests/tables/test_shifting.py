@@ -80,8 +80,8 @@ def test_weighted_intervals_are_those_of_the_slow_twin(moved):
     assert with_intervals(weighted, 0.8).shift is None  # by the law
     # Weights that are all alike are those of plain conformal intervals.
     alike = shift._replace(held=np.ones(len(held.rows)), rows=np.ones(400))
-    found, plain = row_intervals(moved, 0.8, True, shift=alike), row_intervals(moved, 0.8, True)
-    np.testing.assert_allclose(found.upper, plain.upper, rtol=CANCELLED)
+    equal, plain = row_intervals(moved, 0.8, True, shift=alike), row_intervals(moved, 0.8, True)
+    np.testing.assert_allclose(equal.upper, plain.upper, rtol=CANCELLED)
 
 
 def test_the_test_is_the_permutation_test_of_mapie_with_a_known_place_of_change():
@@ -92,20 +92,20 @@ def test_the_test_is_the_permutation_test_of_mapie_with_a_known_place_of_change(
     zero = DummyRegressor(strategy="constant", constant=0.0).fit([[0.0]], [0.0])
     model = SplitConformalRegressor(estimator=zero, prefit=True)
     permuted = PValuePermutationTest(mapie_estimator=model, random_state=0, warn=False)
-    permuted.test_statistic = lambda found: found[:60].sum()
-    found = permuted.run(np.zeros((180, 1)), scores).p_values[-1]
+    permuted.test_statistic = lambda values: values[:60].sum()
+    by_mapie = permuted.run(np.zeros((180, 1)), scores).p_values[-1]
     p = mannwhitneyu(second, first, alternative="greater").pvalue
     assert 0.02 < p < 0.4
-    assert abs(found - p) < 4 * np.sqrt(p * (1 - p) / 1000)
+    assert abs(by_mapie - p) < 4 * np.sqrt(p * (1 - p) / 1000)
 
 
 def test_honest_files_are_seldom_told_apart_and_equal_rows_never():
     """200 honest second files are in `benchmarks.own_tables --only shifted`."""
-    found = []
+    alarms = []
     for seed in range(12):
         rows = np.random.default_rng(seed).normal(size=(200, 2))
-        found.append(exchangeability(rows, np.arange(200) < 60, seed) <= 0.05)
-    assert sum(found) <= 3  # 2 in 1,000 by chance
+        alarms.append(exchangeability(rows, np.arange(200) < 60, seed) <= 0.05)
+    assert sum(alarms) <= 3  # 2 in 1,000 by chance
     assert exchangeability(np.zeros((100, 2)), np.arange(100) < 30) == 1.0
 
 

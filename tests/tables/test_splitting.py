@@ -65,9 +65,9 @@ def test_no_group_is_in_two_folds(case):
     folds = assign_groups(groups, y, int(n_classes), int(seed), 5)
     with_target = {g for g, value in zip(groups, y, strict=True) if not np.isnan(value)}
     for group in np.unique(groups):
-        found = set(folds[groups == group])
-        assert len(found) == 1
-        assert (found == {-1}) == (group not in with_target)
+        own = set(folds[groups == group])
+        assert len(own) == 1
+        assert (own == {-1}) == (group not in with_target)
     assert set(folds) - {-1} == set(range(min(5, len(with_target))))
 
 

@@ -78,12 +78,12 @@ def test_rows_without_a_target_are_new(rng):
     text[5] = text[5].rpartition(",")[0] + ","
     text[7] = "99,A,2021-03-01,"
     scored = measured(read_table("\n".join(text).encode()))
-    found = scored.unfamiliarity
-    assert len(found.rows.score) == 80
-    assert found.rows.score[6] == 1.0
-    assert found.n_outside[6] == 1
-    assert not np.delete(found.n_outside, [4, 6]).any()
-    assert not found.is_foreign
+    unfamiliarity = scored.unfamiliarity
+    assert len(unfamiliarity.rows.score) == 80
+    assert unfamiliarity.rows.score[6] == 1.0
+    assert unfamiliarity.n_outside[6] == 1
+    assert not np.delete(unfamiliarity.n_outside, [4, 6]).any()
+    assert not unfamiliarity.is_foreign
     reason = reason_of(scored, 6)
     assert (reason.part, reason.column, reason.what) == ("range", "x", "above")
 
@@ -126,9 +126,9 @@ def test_words_say_what_excludes_chance(own):
 
 def test_evidence_beside_a_second_file_is_of_the_held_out_fifth(first, rng):
     scored = measured(first, read_table(lines(rng, 50), to_score=True))
-    found = find_evidence(scored)
-    assert found["total"].prr == pytest.approx(scored.scores.prr.total)
-    assert found["knowledge"].prr == pytest.approx(scored.scores.prr.knowledge)
+    evidence = find_evidence(scored)
+    assert evidence["total"].prr == pytest.approx(scored.scores.prr.total)
+    assert evidence["knowledge"].prr == pytest.approx(scored.scores.prr.knowledge)
 
 
 def test_without_measuring_no_row_is_called_unfamiliar(first):

@@ -60,7 +60,7 @@ def test_ends_of_intervals_are_values_that_the_target_can_have(scored):
     law = law_found(scored.models)
     assert law.resolution == 1.0
     assert law.weights.keys() == {"trees", "residuals", "targets", "process"}
-    assert any("The target is a whole number from 0" in said for said in scored.notices)
+    assert any("The target is a whole number from 0" in what for what in scored.notices)
     few = law_of(scored.predictions, np.array([5, 80, 2])).interval(0.9)
     np.testing.assert_array_equal(np.stack(few, axis=1), ends[[5, 80, 2]])
 
@@ -96,13 +96,13 @@ def test_no_law_sees_more_in_noise_than_there_is(rng):
 
 def test_rows_left_out_are_judged_by_laws_of_the_other_half(scored):
     held = np.arange(90) % 2 == 0
-    found = judge_rows_left_out(scored.training, scored.plan, np.flatnonzero(~held), held)
-    assert len(found.law) == held.sum()
-    assert np.isfinite(found.nll).all()
+    judged = judge_rows_left_out(scored.training, scored.plan, np.flatnonzero(~held), held)
+    assert len(judged.law) == held.sum()
+    assert np.isfinite(judged.nll).all()
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "what"),
     [
         ({"ensemble": "virtual"}, ""),
         ({"stopping": None}, ""),
@@ -111,7 +111,7 @@ def test_rows_left_out_are_judged_by_laws_of_the_other_half(scored):
         (MOST_ROWS_STACKED + 1, f"up to {MOST_ROWS_STACKED:,} rows only"),
     ],
 )
-def test_trees_alone_are_trained_where_a_setting_or_the_table_asks_for_them(settings, said, counts):
+def test_trees_alone_are_trained_where_a_setting_or_the_table_asks_for_them(settings, what, counts):
     n_rows = settings if isinstance(settings, int) else 0
     plan = QUICK if n_rows else replace(QUICK, **settings)
     table = table_of(counts.drop(columns="busy").assign(sold=counts.sold + 1))
@@ -120,8 +120,8 @@ def test_trees_alone_are_trained_where_a_setting_or_the_table_asks_for_them(sett
         prepared = prepared._replace(y=np.arange(float(n_rows)))
     settled, reason = settle_plan(plan, prepared)
     assert settled.method == "sglb"
-    assert reason.startswith("Trees alone") == bool(said)
-    assert said in reason
+    assert reason.startswith("Trees alone") == bool(what)
+    assert what in reason
     if plan.scale == "log":
         with pytest.raises(InvalidParameter, match="does not go with a log scale"):
             settle_plan(replace(plan, method="stacked"), prepared)

@@ -77,7 +77,7 @@ def test_mixed_units_are_not_one_scale(first, second):
     table = table_with(cells)
     schema = infer_schema(table)
     assert not schema.columns[0].used
-    assert any("numbers in different units" in said for said in schema.notices)
+    assert any("numbers in different units" in sentence for sentence in schema.notices)
     with pytest.raises(InvalidData, match="numbers in different units"):
         prepare_training(table, schema, "v")
     chosen = edit_schema(table, schema, {"v": "numeric"}).columns[0]
@@ -105,7 +105,7 @@ def test_marks_beside_numbers_are_told_of():
 )  # fmt: skip
 def test_what_looks_like_numbers_or_dates_is_told_of(form, what):
     schema = schema_of([form.format(k + 7, k % 7 + 1) for k in COUNT])
-    assert any(f'column "v" look like {what}' in said for said in schema.notices)
+    assert any(f'column "v" look like {what}' in sentence for sentence in schema.notices)
 
 
 @pytest.mark.parametrize("cells", [["3A", "3B", "4C", "7D"] * 10, ["1 year", "2 doors"] * 20])
@@ -163,7 +163,10 @@ def test_nobody_is_born_in_the_future():
     low, high = schema.columns[0].limits
     assert low[:4] == "1937"
     assert int(high[:4]) <= datetime.date.today().year
-    assert any("years of the column" in said and "two digits" in said for said in schema.notices)
+    assert any(
+        "years of the column" in sentence and "two digits" in sentence
+        for sentence in schema.notices
+    )
 
 
 def test_local_hours_of_times_with_offsets():
@@ -172,7 +175,7 @@ def test_local_hours_of_times_with_offsets():
     table = table_with(cells)
     training = prepare_training(table, infer_schema(table), "y")
     assert sorted(set(training.X["v: hour"])) == [7.0, 9.5]
-    assert any("distance from UTC" in said for said in training.notices)
+    assert any("distance from UTC" in sentence for sentence in training.notices)
 
 
 def test_sentinel_dates_are_suspected():
@@ -181,7 +184,7 @@ def test_sentinel_dates_are_suspected():
     sink = io.BytesIO()
     parquet.write_table(pa.table({"v": days, "y": COUNT}), sink)
     for schema in (schema_of(cells), infer_schema(read_table(sink.getvalue()))):
-        assert any('has "9999-12-31" far from' in said for said in schema.notices)
+        assert any('has "9999-12-31" far from' in sentence for sentence in schema.notices)
         assert schema.columns[0].limits == ("2021-02-05", "9999-12-31")
     column = schema_of([cell.replace("9999-12-31", "n.a.") for cell in cells]).columns[0]
     assert (column.kind, column.n_missing, column.limits[0]) == ("date", 7, "2021-02-05")
@@ -201,7 +204,9 @@ def test_spellings_of_one_level():
     table = table_with(words * 5)
     schema = infer_schema(table)
     assert schema.columns[0].n_distinct == 3
-    assert any("differ only in case, blanks or Unicode form" in said for said in schema.notices)
+    assert any(
+        "differ only in case, blanks or Unicode form" in sentence for sentence in schema.notices
+    )
     training = prepare_training(table, schema, "y")
     assert set(training.X["v"].cat.categories) == {"Yes", "No", "Besan\u00e7on"}
     new = prepare_new(table_of(v=["yEs", "NO"], k=[1, 2]), training)
@@ -229,8 +234,10 @@ def test_words_that_count_as_missing_in_a_second_file_are_named(tmp_path):
             survey_file(open_blocks(tmp_path / "new.csv", to_score=True), training),
         )
         for way in ways:
-            said = [s for s in way.notices if '2 cells of the column "v" ("NA" and "null")' in s]
-            assert len(said) == 1 - len(keeps)
+            sentence = [
+                s for s in way.notices if '2 cells of the column "v" ("NA" and "null")' in s
+            ]
+            assert len(sentence) == 1 - len(keeps)
 
 
 def test_what_info_tells_of_a_column():
