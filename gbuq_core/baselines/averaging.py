@@ -219,8 +219,7 @@ class AveragingRegressor(Savable, RegressorMixin, _BaseComposition):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, including those of the estimators by name: scikit-learn's protocol."""
-        parameters: dict[str, Any] = self._get_params("estimators", deep=deep)
-        return parameters
+        return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also ``name__parameter`` of an estimator."""

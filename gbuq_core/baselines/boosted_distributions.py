@@ -135,8 +135,8 @@ class NGBoostRegressor(_BoostedNormal):
             ) from error
 
     def _parts(self, X: FloatArray) -> IntervalParts:
-        found = self.model_.pred_dist(X)
-        loc, scale = np.asarray(found.loc, np.float64), np.asarray(found.scale, np.float64)
+        law = self.model_.pred_dist(X)
+        loc, scale = np.asarray(law.loc, np.float64), np.asarray(law.scale, np.float64)
         return IntervalParts(loc, scale * scale, np.zeros(len(X)))
 
 

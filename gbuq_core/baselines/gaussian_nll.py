@@ -75,9 +75,9 @@ class GaussianNLLRegressor(LightGBMForest):
         squares = np.square(y - predict_booster(self.booster_, X))
         centre, spread = X.mean(axis=0), X.std(axis=0)
         spread = np.where(spread > 0.0, spread, 1.0)
-        found = fit_log_variance((X - centre) / spread, squares)
-        self.coef_ = found[1:] / spread
-        self._inner_intercept = float(found[0] - self.coef_ @ centre)
+        coefficients = fit_log_variance((X - centre) / spread, squares)
+        self.coef_ = coefficients[1:] / spread
+        self._inner_intercept = float(coefficients[0] - self.coef_ @ centre)
         self.intercept_ = self._inner_intercept + 2.0 * float(np.log(self.target_scale_.spread))
 
     def _parts(self, X: FloatArray) -> IntervalParts:
@@ -120,11 +120,11 @@ def fit_log_variance(X: FloatArray, squares: FloatArray) -> FloatArray:
         value, gradient = log_variance_nll(c, X, r2)
         return value + 0.5 * float(ridge @ (c * c)), gradient + ridge * c
 
-    found = np.zeros(rows.shape[1])
-    found[0] = np.log(r2.mean())
-    value, gradient = penalised(found)
+    coefficients = np.zeros(rows.shape[1])
+    coefficients[0] = np.log(r2.mean())
+    value, gradient = penalised(coefficients)
     for _ in range(_MAX_STEPS):
-        weights = 0.5 * r2 * np.exp(-(rows @ found)) / len(X)
+        weights = 0.5 * r2 * np.exp(-(rows @ coefficients)) / len(X)
         hessian = (rows * weights[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
         promised = float(gradient @ step)
@@ -132,12 +132,12 @@ def fit_log_variance(X: FloatArray, squares: FloatArray) -> FloatArray:
             break
         share = 1.0
         while share > 1e-10:
-            tried = penalised(found - share * step)
+            tried = penalised(coefficients - share * step)
             if tried[0] <= value - 1e-4 * share * promised:
                 break
             share *= 0.5
         else:
             break
-        found = found - share * step
+        coefficients = coefficients - share * step
         value, gradient = tried
-    return found
+    return coefficients

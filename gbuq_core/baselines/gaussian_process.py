@@ -229,12 +229,12 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
                 options={"maxiter": _MAX_STEPS},
             )
 
-        found = []
+        optima = []
         with stage(len(starts)):
             for start in starts:
-                found.append(climb(start))
+                optima.append(climb(start))
                 advance(1.0)
-        best = min(found, key=lambda optimum: float(optimum.fun))
+        best = min(optima, key=lambda optimum: float(optimum.fun))
         nearest = kernel.clone_with_theta(best.x).k1.k2(X) - np.eye(len(X))
         if np.median(nearest.max(axis=1)) < _APART:
             noise_alone = climb(np.array([low[0], 0.0, 0.0]))

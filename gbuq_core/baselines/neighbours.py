@@ -224,7 +224,7 @@ class EuclideanNeighborsRegressor(Savable, RegressorMixin, BaseEstimator):
 
     def _tune(self, rows: TuningRows, model: Any) -> list[_Tuned]:
         """Score every k for each choice of columns."""
-        found = []
+        choices = []
         for columns in self._column_choices(model, rows.X.shape[1]):
             space = _make_space(rows.X, rows.y, columns)
             near = space.targets(rows.X_val, min(CANDIDATES[-1], len(rows.y)))
@@ -232,8 +232,8 @@ class EuclideanNeighborsRegressor(Savable, RegressorMixin, BaseEstimator):
             if model is not None:
                 loc, n_mean = np.asarray(model.predict(rows.X_val), dtype=np.float64), 0
             tuning = tune_neighbors(rows.y_val, loc, near, self.scoring)
-            found.append(_Tuned(columns, tuning, near, loc, n_mean))
-        return found
+            choices.append(_Tuned(columns, tuning, near, loc, n_mean))
+        return choices
 
     def _column_choices(self, model: Any, n_features: int) -> list[np.ndarray]:
         if model is None:

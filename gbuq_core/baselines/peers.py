@@ -79,10 +79,10 @@ class PeerRegressor(RegressorMixin, _Peer):
         model, levels, n = self.estimator_, LEVELS.tolist(), len(X)
         for name in ("predict_distribution", "pred_dist"):
             if hasattr(model, name):
-                found = getattr(model, name)(X)
-                if isinstance(found, Distribution):
-                    return law_through(found.quantile(levels), n)
-                return law_through(_ask(found, n), n)
+                law = getattr(model, name)(X)
+                if isinstance(law, Distribution):
+                    return law_through(law.quantile(levels), n)
+                return law_through(_ask(law, n), n)
         if hasattr(model, "predict_quantiles"):
             return law_through(model.predict_quantiles(X, alpha=levels), n)
         takes = signature(model.predict).parameters if hasattr(model, "predict") else {}
@@ -118,11 +118,11 @@ class PeerClassifier(MostProbable, ClassifierMixin, _Peer):
         return decompose_classification(self.predict_proba(X)[None]).without_knowledge()
 
 
-def _ask(found: Any, n: int) -> Any:
+def _ask(law: Any, n: int) -> Any:
     """Quantiles of a distribution object, (n_levels, n_samples)."""
-    if hasattr(found, "ppf"):
-        return np.broadcast_to(found.ppf(LEVELS[:, None]), (len(LEVELS), n)).T
-    return _quantiles_of(found.sample(_DRAWS), n)
+    if hasattr(law, "ppf"):
+        return np.broadcast_to(law.ppf(LEVELS[:, None]), (len(LEVELS), n)).T
+    return _quantiles_of(law.sample(_DRAWS), n)
 
 
 def _quantiles_of(draws: Any, n: int) -> FloatArray:

@@ -100,8 +100,7 @@ class QuantileDistribution(Distribution):
     @property
     def _knots(self) -> FloatArray:
         """Quantiles of the standard normal, (n_levels,)."""
-        knots: FloatArray = ndtri(self.levels)
-        return knots
+        return ndtri(self.levels)
 
     @property
     def _pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -125,8 +124,7 @@ class QuantileDistribution(Distribution):
         slope = slopes[piece, row]
         # A certain value is certain at z = inf too.
         away = np.where(slope > 0.0, z - start_z[piece], 0.0)
-        found: FloatArray = start_y[piece, row] + slope * away
-        return found
+        return start_y[piece, row] + slope * away
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         return self._at(ndtri(levels))
@@ -162,8 +160,7 @@ class QuantileDistribution(Distribution):
         above = _squared_to(-z) - _squared_to(-high)
         beyond = np.maximum(np.maximum(self.values[0] - y, y - self.values[-1]), 0.0)
         certain = np.where(self.scale > 0.0, 0.0, beyond)
-        score: FloatArray = (slopes * (below + above)).sum(axis=0) + certain
-        return score
+        return (slopes * (below + above)).sum(axis=0) + certain
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         return self._at(random.standard_normal((count, len(self.loc))).T).T

@@ -631,11 +631,11 @@ class BoostedEnsemble(Savable, BaseEstimator):
         stages = check_stages(at, self.n_trees_)
         raw = self._raw(matrix, self._stages_for(stages), self.plan_.n_models)
         chosen = raw[:, np.searchsorted(self._stages_for(stages), stages)]
-        found = self._finish_members(chosen)
+        members = self._finish_members(chosen)
         if self._scale_trees() is not None:  # the mean of a log-normal law depends on its variance
-            members = self._pick_members(raw, stages).reshape(chosen.shape)
-            found[..., 0] = self._finish_members(members)[..., 0]
-        return found
+            own = self._pick_members(raw, stages).reshape(chosen.shape)
+            members[..., 0] = self._finish_members(own)[..., 0]
+        return members
 
     def _staged(self, X: Any, every: int | None, at: Any) -> StagedMembers:
         """The parameters of the law that the models were trained to predict, at every stage."""

@@ -243,13 +243,13 @@ def _begin_tree(member: Blocks, tree: int, block: Block) -> tuple[float, float]:
         base = member.draws(schedule.cycle[tree], MASK_ROWS)
         draw_mask(block.cells.order[places], schedule.share[tree], base, block.cells.mask[places])
         task.grade(block.cells)
-    found = _gradients(member, tree, schedule.scale[tree], block)
+    totals = _gradients(member, tree, schedule.scale[tree], block)
     # The draws are those that the cells have in the whole.
     n_before = block.low * state.gradients.shape[1]
     base = np.uint64(skip(member.draws(tree, SPLIT_NOISE), n_before))
     task.add_noise(numbers.noise * schedule.noise[tree], base, state, numbers)
     begin_root(block.rows, state.channels, state.scratch, state.scratch.counted[0], member.width)
-    return found
+    return totals
 
 
 def _gradients(member: Blocks, tree: int, scale: float, block: Block) -> tuple[float, float]:
@@ -264,10 +264,10 @@ def _gradients(member: Blocks, tree: int, scale: float, block: Block) -> tuple[f
     return task.gradients(block.cells, block.state, numbers, scale, base)
 
 
-def _join_gradients(task: Task, found: list[tuple[float, float]]) -> tuple[float, float]:
+def _join_gradients(task: Task, totals: list[tuple[float, float]]) -> tuple[float, float]:
     """Each block divides by the number of all rows, so squares and losses add up."""
-    rms = math.sqrt(sum(rms * rms for rms, _ in found))
-    return rms, sum(loss - task.loss_constant for _, loss in found) + task.loss_constant
+    rms = math.sqrt(sum(rms * rms for rms, _ in totals))
+    return rms, sum(loss - task.loss_constant for _, loss in totals) + task.loss_constant
 
 
 def _sum_leaves(member: Blocks, n_levels: int, block: Block) -> None:

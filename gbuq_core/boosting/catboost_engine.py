@@ -373,5 +373,4 @@ def _threads_of_each(n_models: int, n_jobs: int | None) -> int:
 
 def _to_bytes(model: Any) -> bytes:
     """CatBoost's own binary form, which it also uses for copies of a model."""
-    serialised: bytes = model._serialize_model()
-    return serialised
+    return model._serialize_model()

@@ -156,8 +156,7 @@ class BoostedEnsembleClassifier(MostProbable, ClassifierMixin, BoostedEnsemble):
         return np.ones(len(self.classes_))
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
-        probabilities: np.ndarray = softmax(raw, axis=-1)
-        return probabilities
+        return softmax(raw, axis=-1)
 
     def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
         chosen = staged[:, :, np.arange(len(y)), codes_of_known(self.classes_, y)]

@@ -286,8 +286,7 @@ def gradient_scale(
     if method not in CYCLICAL:
         return np.ones(n_trees)
     angle = math.pi * (np.arange(n_trees) % cycle_length) / cycle_length
-    scale: np.ndarray = np.maximum(0.5 * alpha_max * (np.cos(angle) + 1.0), alpha_min)
-    return scale
+    return np.maximum(0.5 * alpha_max * (np.cos(angle) + 1.0), alpha_min)
 
 
 def exploring(n_trees: int, cycle_length: int, exploration_fraction: float) -> np.ndarray:
@@ -311,8 +310,7 @@ def cycle_ends(n_trees: int, cycle_length: int, burn_in_cycles: int = 0) -> np.n
             f"burn_in_cycles is {burn_in}, but there are only {n_cycles} cycles: choose at most "
             f"{n_cycles - 1}."
         )
-    ends: np.ndarray = np.arange(burn_in + 1, n_cycles + 1) * length
-    return ends
+    return np.arange(burn_in + 1, n_cycles + 1) * length
 
 
 def make_schedule(

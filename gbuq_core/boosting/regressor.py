@@ -386,5 +386,4 @@ def _log_of(y: np.ndarray) -> np.ndarray:
             f'target="log" needs a positive y, but its smallest value is {low:g}: use target=None, '
             "or add a constant to y."
         )
-    logs: np.ndarray = np.log(y)
-    return logs
+    return np.log(y)

@@ -77,7 +77,7 @@ class _Axis(NamedTuple):
         return self._replace(codes=self.codes[:, kept], cost=self.cost[kept], values=values)
 
 
-class _Found(NamedTuple):
+class _Cell(NamedTuple):
     """A cell that is good enough: sorted by its cost, then by fewer columns, then by less doubt."""
 
     cost: float
@@ -166,18 +166,18 @@ def find_smallest_change(
         return SmallestChange((), (), (), 0.0, table, before, before)
     axes = [axis for axis in search.axes(spreads) if axis.column not in kept]
     with stage(1.0):
-        found = search.best(axes, n_columns)
-    if found is None:
+        nearest = search.best(axes, n_columns)
+    if nearest is None:
         return None
     after, changed = [], table.copy()
-    for axis, cell in zip(found.axes, found.cells, strict=True):
+    for axis, cell in zip(nearest.axes, nearest.cells, strict=True):
         value = search.value_in(axis, cell)
         after.append(value)
         changed = _replace(changed, axis.column, value)
-    columns = tuple(axis.column for axis in found.axes)
+    columns = tuple(axis.column for axis in nearest.axes)
     old = tuple(_plain(table.iloc[0, column]) for column in columns)
     return SmallestChange(
-        columns, old, tuple(after), found.cost, changed, before, search.uncertainty(changed)
+        columns, old, tuple(after), nearest.cost, changed, before, search.uncertainty(changed)
     )
 
 
@@ -206,12 +206,11 @@ class _Search:
 
     def uncertainty(self, table: pd.DataFrame) -> Uncertainty:
         """As `predict_uncertainty` says it."""
-        found: Uncertainty = self._ensemble.predict_uncertainty(table, **self._members)
-        return found
+        return self._ensemble.predict_uncertainty(table, **self._members)
 
     def axes(self, scales: np.ndarray | None) -> list[_Axis]:
         """The cells of every input column that any tree splits on."""
-        found, first = [], 0
+        axes, first = [], 0
         for column, coding in enumerate(self._ensemble.encoding_.columns):
             width = coding.means.shape[1] if coding.kind == "target" else 1
             features = np.arange(first, first + width)
@@ -220,10 +219,10 @@ class _Search:
                 continue
             if coding.kind == "number":
                 scale = None if scales is None else float(scales[column])
-                found.append(self._number_axis(column, features, scale))
+                axes.append(self._number_axis(column, features, scale))
             else:
-                found.append(self._category_axis(column, features, coding))
-        return found
+                axes.append(self._category_axis(column, features, coding))
+        return axes
 
     def _number_axis(self, column: int, features: np.ndarray, scale: float | None) -> _Axis:
         feature = int(features[0])
@@ -276,15 +275,15 @@ class _Search:
             return np.where(np.isin(codes, used), codes.astype(np.int64), -1)
         return np.searchsorted(used, codes)
 
-    def best(self, axes: list[_Axis], n_columns: int) -> _Found | None:
+    def best(self, axes: list[_Axis], n_columns: int) -> _Cell | None:
         """The best cell of all grids."""
-        best: _Found | None = None
+        best: _Cell | None = None
         reach = []
         for axis in axes:
             tick(0.0)
-            found, least = self._look((axis,), best)
+            cell, least = self._look((axis,), best)
             reach.append(least)
-            best = _better(best, found)
+            best = _better(best, cell)
         if n_columns == 1:
             return best
         # Columns that do much by themselves come first: a good cell found early leaves less to do.
@@ -297,11 +296,11 @@ class _Search:
         for first in range(0, len(pairs), at_once):
             tick(first / len(pairs))
             look = partial(self._look, best=best)
-            for found, _ in parallel_map(look, pairs[first : first + at_once], n_jobs):
-                best = _better(best, found)
+            for cell, _ in parallel_map(look, pairs[first : first + at_once], n_jobs):
+                best = _better(best, cell)
         return best
 
-    def _look(self, axes: tuple[_Axis, ...], best: _Found | None) -> tuple[_Found | None, float]:
+    def _look(self, axes: tuple[_Axis, ...], best: _Cell | None) -> tuple[_Cell | None, float]:
         """The best cell of one grid, if no larger a change than the best so far; and its least
         doubt.
         """
@@ -324,7 +323,7 @@ class _Search:
         if len(axes) == 2 and any(axis.cost[c] == 0.0 for axis, c in zip(axes, cells, strict=True)):
             return None, float(doubt.min())  # one column alone, which has been looked at
         place = (float(cost[near[first]]), len(axes), float(doubt[first]), axes, cells)
-        return _Found(*place), float(doubt.min())
+        return _Cell(*place), float(doubt.min())
 
     def _grid(self, axes: tuple[_Axis, ...], shape: tuple[int, ...]) -> np.ndarray:
         """Raw outputs of all models, (n_models, n_stages, n_cells, n_outputs)."""
@@ -379,19 +378,19 @@ def split_thresholds(ensemble: Any) -> list[np.ndarray]:
     """The thresholds of each input column that a tree in use splits on; none of a category."""
     points, n_models = ensemble.chosen_members()
     used = _used_codes(ensemble.models_, n_models, int(ensemble._stages_for(points)[-1]))
-    found, first = [], 0
+    ends, first = [], 0
     for coding in ensemble.encoding_.columns:
         codes, borders = used[first], ensemble.models_.bins.borders[first]
         is_number = coding.kind == "number"
-        found.append(np.asarray(borders[codes[codes > 0] - 1] if is_number else [], np.float64))
+        ends.append(np.asarray(borders[codes[codes > 0] - 1] if is_number else [], np.float64))
         first += coding.means.shape[1] if coding.kind == "target" else 1
-    return found
+    return ends
 
 
-def _better(one: _Found | None, other: _Found | None) -> _Found | None:
-    if one is None or other is None:
-        return one or other
-    return min(one, other, key=lambda found: found.rank)
+def _better(first: _Cell | None, second: _Cell | None) -> _Cell | None:
+    if first is None or second is None:
+        return first or second
+    return min(first, second, key=lambda cell: cell.rank)
 
 
 def _last_gap(borders: np.ndarray) -> float:
@@ -401,8 +400,8 @@ def _last_gap(borders: np.ndarray) -> float:
 def _spread(borders: np.ndarray) -> float:
     """The std of a normal with the quartiles of these borders, or a quarter of their range."""
     lower, upper = np.quantile(borders, (0.25, 0.75))
-    found = float(upper - lower) / 1.349 or float(borders[-1] - borders[0]) / 4.0
-    return found if found > 0.0 and math.isfinite(found) else max(abs(float(borders[0])), 1.0)
+    spread = float(upper - lower) / 1.349 or float(borders[-1] - borders[0]) / 4.0
+    return spread if spread > 0.0 and math.isfinite(spread) else max(abs(float(borders[0])), 1.0)
 
 
 def _decompose(ensemble: Any, members: np.ndarray) -> Uncertainty:
@@ -425,10 +424,10 @@ def _positions(fixed: Sequence[int | str], table: pd.DataFrame) -> Iterator[int]
 def _check_scales(scales: Any, n_columns: int) -> np.ndarray | None:
     if scales is None:
         return None
-    found = np.asarray(scales, np.float64)
-    if found.shape != (n_columns,) or not (np.isfinite(found) & (found > 0.0)).all():
+    spreads = np.asarray(scales, np.float64)
+    if spreads.shape != (n_columns,) or not (np.isfinite(spreads) & (spreads > 0.0)).all():
         raise InvalidParameter(f"scales must be {n_columns} positive numbers, one a column.")
-    return found
+    return spreads
 
 
 def _replace(table: pd.DataFrame, column: int, value: Any) -> pd.DataFrame:

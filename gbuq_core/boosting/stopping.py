@@ -166,10 +166,10 @@ def _fit_parts(
         return class_stages(part, rows, known, n_classes, in_choice)
 
     with stage(float(len(splits))):
-        found = outer_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
+        stages = outer_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
     if n_classes is None:
-        return clocks_of(found, ensemble.stopping_, ensemble.tails)
-    return class_clocks_of(found, ensemble.stopping_)
+        return clocks_of(stages, ensemble.stopping_, ensemble.tails)
+    return class_clocks_of(stages, ensemble.stopping_)
 
 
 def largest_plan(ensemble: Any, plan: BoostingPlan, n_rows: int) -> BoostingPlan:
@@ -216,16 +216,16 @@ def _fit_capacity(
         return clocks
 
     with stage(1.0):
-        found = alone()
+        clocks = alone()
         for depth in range(first.depth + 2, _deepest(first, len(target)) + 1, 2):
             shallower = ensemble.plan_
             ensemble.plan_ = replace(first, depth=depth)
             deeper = alone()
-            if deeper.score > found.score - _LEAST_GAIN:
+            if deeper.score > clocks.score - _LEAST_GAIN:
                 ensemble.plan_ = shallower
                 break
-            found = deeper
-        grow(alone, found)
+            clocks = deeper
+        grow(alone, clocks)
 
         def together() -> Clocks | ClassClocks:
             with stage(1.0, span=_SHARE_TOGETHER):
@@ -281,15 +281,15 @@ def regression_stages(
     for low in range(0, len(table), size):
         block = slice(low, low + size)
         matrix = part._matrix(table.iloc[block])
-        found = part._parameters(part._raw(matrix, wanted, plan.n_models))
+        members = part._parameters(part._raw(matrix, wanted, plan.n_models))
         for k in range(len(grid)):
             if plan.n_models > 1:
-                means = found[:, own[k], :, 0]
+                means = members[:, own[k], :, 0]
             else:
-                means = found[0, of_members[k], :, 0]
+                means = members[0, of_members[k], :, 0]
             mean[k, block] = means.mean(axis=0)
             knowledge[k, block] = means.var(axis=0) * more
-            data[k, block] = found[:, own[k], :, 1].mean(axis=0)
+            data[k, block] = members[:, own[k], :, 1].mean(axis=0)
     return Stages(
         n_trees=grid, mean=mean, knowledge=knowledge, data=data, y=np.asarray(y, np.float64),
         for_mean=for_mean, weight=weight,

@@ -152,8 +152,7 @@ class VirtualEnsemble(Savable):
     def predict(self, X: Any) -> np.ndarray:
         """The mean of the members' means, or the most probable class, (n_samples,)."""
         if self.task == "classification":
-            labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-            return labels
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return mean_over_members(self.predict_members(X)[..., 0])
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -382,13 +382,13 @@ def nearest_places(
     most = min(int(np.searchsorted(lightest, k)) + 1, train.n_rows)
     width = min(most, int(1.25 * k / weight.mean()) + 8)
     while True:
-        found = search(train, leaves, width, trees, n_jobs)
-        below = np.cumsum(weight[found.indices], axis=1)
+        near = search(train, leaves, width, trees, n_jobs)
+        below = np.cumsum(weight[near.indices], axis=1)
         if width == most or (below[:, -1] >= k).all():
             break
         width = min(most, 2 * width)
     needed = int((below < k).sum(axis=1).max()) + 1
-    return Neighbours(found.indices[:, :needed], found.affinities[:, :needed])
+    return Neighbours(near.indices[:, :needed], near.affinities[:, :needed])
 
 
 def estimate_nearest_bytes(n_queries: int, n_trees: int, k: int, n_jobs: int | None = None) -> int:

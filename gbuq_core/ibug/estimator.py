@@ -456,7 +456,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         """The model's own prediction, (n_samples,)."""
         check_is_fitted(self, "y_train_")
         if isinstance(X, Neighborhood):
-            return self._check_found(X).loc
+            return self._check_neighborhood(X).loc
         return self._predict_loc(X)
 
     def predict_distribution(
@@ -609,7 +609,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         classes, codes = encode_labels(labels, len(self.y_train_))
         parts = self._each_part(X, k, choice)
         shares = [
-            count_classes(codes[found.indices], len(classes), found.places(k)) for found in parts
+            count_classes(codes[near.indices], len(classes), near.places(k)) for near in parts
         ]
         return ClassShares(classes, np.concatenate(shares))
 
@@ -631,9 +631,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         counts = known if n_neighbors is None else check_counts(n_neighbors)
         k, choice = self._resolve(X, max(counts, default=0), n_trees_sampled, tree_order)
         parts = self._each_part(X, k, choice)
-        scale = np.concatenate(
-            [running_std(found.targets, counts, found.weights) for found in parts]
-        )
+        scale = np.concatenate([running_std(near.targets, counts, near.weights) for near in parts])
         return ScalePath(np.array(counts), scale)
 
     def check_file(self) -> None:
@@ -684,9 +682,9 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
             with stage(1, span=0.4):
                 first, n_trees = self._fit_model(rows, held_out, None)
             with stage(1, span=0.1):
-                found = self._index(first, rows)
+                index = self._index(first, rows)
                 self._validation = watch_rows(
-                    found, held_out, places, every.y, self.seed_, self.n_jobs, every.weight
+                    index, held_out, places, every.y, self.seed_, self.n_jobs, every.weight
                 )
         with stage(1, span=0.4):
             model, _ = self._fit_model(every, None, n_trees)
@@ -767,7 +765,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
                 "A Neighborhood was searched with fixed trees: pass the rows themselves to "
                 "choose n_trees_sampled or tree_order."
             )
-        self._check_found(X)
+        self._check_neighborhood(X)
         choice = self._choose_trees(X.n_trees, X.tree_order)
         k, width = self._choose_k(n_neighbors, choice), X.n_places
         if k > width:
@@ -796,12 +794,12 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
             with missing_explained(part, self.model_):
                 yield find_neighborhood(self._rows, part, k, choice, self.seed_, self.n_jobs)
 
-    def _check_found(self, found: Neighborhood) -> Neighborhood:
-        if found.fit_id != self._rows.fit_id:
+    def _check_neighborhood(self, neighborhood: Neighborhood) -> Neighborhood:
+        if neighborhood.fit_id != self._rows.fit_id:
             raise InvalidParameter(
                 "This neighbourhood belongs to another fit: search again with find_neighborhood."
             )
-        return found
+        return neighborhood
 
     def _predict_loc(self, X: Any) -> FloatArray:
         """The model's prediction, (n_samples,)."""
@@ -835,5 +833,5 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         check_choice("posterior_fit", fit, FITS)
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         setting = self._setting(k, calibrate, choice)
-        for found in self._each_part(X, k, choice):
-            yield fit_rows(family, found, setting, fit, self.n_jobs)
+        for near in self._each_part(X, k, choice):
+            yield fit_rows(family, near, setting, fit, self.n_jobs)

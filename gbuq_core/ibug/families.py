@@ -72,26 +72,16 @@ class Family(NamedTuple):
 class Posterior(NamedTuple):
     """One distribution of y a row.
 
-    Attributes
-    ----------
-    family : str
-        A key of `FAMILIES`.
-    loc, scale : ndarray of shape (n_samples,)
-        Parameters as scipy defines them: in most families they are not the mean and the std. For a
-        KDE, the scale is the bandwidth and loc is 0.
-    shape : ndarray of shape (n_samples,) or None
-    centres : ndarray of shape (n_samples, k) or None
-        The neighbours' targets under a KDE.
-    places : ndarray of shape (n_samples, k) or None
-        How many kernels each of them has; None means one.
+    ``loc``, ``scale`` and ``shape`` (n_samples,) are parameters as scipy defines them: in most
+    families not the mean and the std. For a KDE, the scale is the bandwidth and loc is 0.
     """
 
-    family: str
+    family: str  # a key of `FAMILIES`
     loc: FloatArray
     scale: FloatArray
     shape: FloatArray | None = None
-    centres: FloatArray | None = None
-    places: FloatArray | None = None
+    centres: FloatArray | None = None  # (n_samples, k): the neighbours' targets under a KDE
+    places: FloatArray | None = None  # how many kernels each of them has; None means one
 
 
 def _match_skew_normal(
@@ -349,10 +339,8 @@ def _of_scipy(posterior: Posterior, name: str, y: ArrayLike) -> FloatArray:
 def _kernel_mean(values: FloatArray, places: Places) -> FloatArray:
     """The mean over the kernels, (n, m) of (n, m, k)."""
     if places is None:
-        means: FloatArray = values.mean(axis=-1)
-        return means
-    weighted: FloatArray = (values * places[:, None]).sum(axis=-1) / places.sum(axis=1)[:, None]
-    return weighted
+        return values.mean(axis=-1)
+    return (values * places[:, None]).sum(axis=-1) / places.sum(axis=1)[:, None]
 
 
 def _log_kernel_mean(z: FloatArray, bandwidth: FloatArray, places: Places) -> FloatArray:

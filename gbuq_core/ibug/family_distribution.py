@@ -91,11 +91,11 @@ def distribute(
     """The distribution of all rows of ``parts``: the prediction with a family around it."""
     matched = family == "normal" and posterior_fit == "matched"
     loc, scale, fitted = [], [], []
-    for found in parts:
-        loc.append(found.loc)
-        scale.append(scale_of(found.targets, setting, found.weights))
+    for near in parts:
+        loc.append(near.loc)
+        scale.append(scale_of(near.targets, setting, near.weights))
         if not matched:
-            fitted.append(fit_rows(family, found, setting, posterior_fit, n_jobs))
+            fitted.append(fit_rows(family, near, setting, posterior_fit, n_jobs))
     pair = np.concatenate(loc), np.concatenate(scale)
     if matched:
         return NormalDistribution(*pair)

@@ -39,10 +39,8 @@ class Parameters(NamedTuple):
 def mean_over(values: FloatArray, places: FloatArray | None) -> FloatArray:
     """The mean of each row (n, k), where a value counts as the ``places`` (n, k) that it takes."""
     if places is None:
-        means: FloatArray = values.mean(axis=1)
-        return means
-    weighted: FloatArray = (places * values).sum(axis=1) / places.sum(axis=1)
-    return weighted
+        return values.mean(axis=1)
+    return (places * values).sum(axis=1) / places.sum(axis=1)
 
 
 def spread_of(
@@ -178,8 +176,7 @@ def half_are_equal(targets: FloatArray, places: FloatArray | None = None) -> NDA
     for middle in _middle(targets, places):
         of_middle = np.where(targets == middle[:, None], taken, 0.0).sum(axis=1)
         count = np.maximum(count, of_middle)
-    equal: NDArray[np.bool_] = (count >= 0.5 * taken.sum(axis=1)) & (count >= 2.0)
-    return equal
+    return (count >= 0.5 * taken.sum(axis=1)) & (count >= 2.0)
 
 
 def likeliest_laplace(targets: FloatArray, places: FloatArray | None = None) -> Parameters:

@@ -40,9 +40,9 @@ def with_targets(
 ) -> Iterator[ScoredPart]:
     """Some rows' neighbours after the other, with the setting and these rows' own targets."""
     first = 0
-    for found in parts:
-        yield found, setting, y[first : first + len(found.loc)]
-        first += len(found.loc)
+    for near in parts:
+        yield near, setting, y[first : first + len(near.loc)]
+        first += len(near.loc)
 
 
 def score_rows(
@@ -83,13 +83,13 @@ def score_rows(
             mine = None if taken is None else taken[rows]
             fitted = fit_posterior(name, loc, std, close, least, posterior_fit, mine)
             advance(0.0)  # does anybody still want it?
-            found = np.full((2, len(here)), np.nan)
-            found[0] = -log_likelihood(fitted, here, resolution)
+            scores = np.full((2, len(here)), np.nan)
+            scores[0] = -log_likelihood(fitted, here, resolution)
             some = sampled[rows]
             if some.any():
                 law = FamilyDistribution(loc[some], std[some], take_rows(fitted, some))
-                found[1, some] = law.crps(here[some])
-            return found
+                scores[1, some] = law.crps(here[some])
+            return scores
 
         items = [(name, rows) for rows in row_blocks(*targets.shape) for name in usable]
         for (name, _), values in zip(items, parallel_map(cost, items, n_jobs), strict=True):

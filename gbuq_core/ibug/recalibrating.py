@@ -213,17 +213,17 @@ class ValidationRows:
         )
 
     def keep_tuning(
-        self, choice: TreeChoice, scoring: str, found: NeighbourTuning
+        self, choice: TreeChoice, scoring: str, tuning: NeighbourTuning
     ) -> NeighbourTuning:
         """Take scores that `tuning` found before, in place of computing them."""
-        return self._tunings.get((self._key(choice), scoring), lambda: found)
+        return self._tunings.get((self._key(choice), scoring), lambda: tuning)
 
     def keep_setting(
-        self, choice: TreeChoice, found: Setting, calibrate: bool, scoring: str, least: float | None
+        self, choice: TreeChoice, tuned: Setting, calibrate: bool, scoring: str, least: float | None
     ) -> Setting:
         """Take what `setting` found before, in place of computing it."""
-        known = (self._key(choice), found.n_neighbors, bool(calibrate), scoring, least)
-        return self._settings.get(known, lambda: found)
+        known = (self._key(choice), tuned.n_neighbors, bool(calibrate), scoring, least)
+        return self._settings.get(known, lambda: tuned)
 
     def _key(self, choice: TreeChoice) -> TreeChoice:
         """The choice among the trees of the model for tuning, which may have fewer."""
@@ -254,11 +254,11 @@ class ValidationRows:
                 own = self.own[part]
                 with stage(1, span=len(own)):
                     if weight is None:
-                        found = nearest(self.leaves, own, k, trees, self._n_jobs)
+                        near = nearest(self.leaves, own, k, trees, self._n_jobs)
                     else:
                         leaves, n_jobs = self.leaves, self._n_jobs
-                        found = nearest_places(leaves, own, k, weight, trees, n_jobs)
-                indices, affinities = found
+                        near = nearest_places(leaves, own, k, weight, trees, n_jobs)
+                indices, affinities = near
                 if self.places is not None:
                     indices = self.places[indices]
                 yield _Near(indices.astype(index_type), affinities.astype(affinity_type))
@@ -339,8 +339,8 @@ def tune(model: Any) -> None:
         seen = model._need_validation("posterior='tune'")
         near = seen.neighborhood(choice, model.n_neighbors_, model.n_trees_, model._rows.fit_id)
         parts, fit, how = [(near, setting, seen.y)], model.posterior_fit, model.scoring
-        found = score_rows(parts, model._rows.y, fit, model.n_jobs, seen.weight, how)
-        model.posterior_ = found.best
+        scores = score_rows(parts, model._rows.y, fit, model.n_jobs, seen.weight, how)
+        model.posterior_ = scores.best
 
 
 def check_fitted(model: Any) -> None:

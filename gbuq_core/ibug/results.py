@@ -20,25 +20,15 @@ class Setting(NamedTuple):
 
 
 class FamilyScores(NamedTuple):
-    """Scores of every posterior family on some rows.
+    """Scores of every posterior family on some rows, (n_families,) each.
 
-    Attributes
-    ----------
-    families : tuple of str
-    nll : ndarray of shape (n_families,)
-        Mean NLL in nats. A target that has equal values is known to their smallest gap: then its
-        likelihood is that of an interval of this width (`log_likelihood`). inf if an observed
-        target has density 0 under a family, NaN if the family cannot be used.
-    refusals : tuple of str
-        Why a family cannot be used on these targets; empty where it can.
-    best : str
-        The family of lowest NLL, or of lowest CRPS where that was asked for.
-    crps : ndarray of shape (n_families,) or None
-        Mean CRPS in units of y, of 500 rows at most; None unless asked for.
+    A target that has equal values is known to their smallest gap: then its likelihood is that of an
+    interval of this width (`log_likelihood`).
     """
 
     families: tuple[str, ...]
+    # mean in nats; inf if a target has density 0 under a family, NaN if the family cannot be used
     nll: FloatArray
-    refusals: tuple[str, ...]
-    best: str
-    crps: FloatArray | None = None
+    refusals: tuple[str, ...]  # why a family cannot be used on these targets; empty where it can
+    best: str  # the family of lowest NLL, or of lowest CRPS where that was asked for
+    crps: FloatArray | None = None  # mean in units of y, of 500 rows at most

@@ -35,36 +35,18 @@ class Neighborhood(NamedTuple):
     """Rows with their nearest training rows, for any k up to the number that was asked for.
 
     The predicting methods of `IBUGRegressor` take it in place of X, so changing k, the family or
-    the calibration needs no new search.
-
-    Attributes
-    ----------
-    loc : ndarray of shape (n_samples,)
-        The model's predictions.
-    indices : ndarray of shape (n_samples, k), int32
-        Training rows by descending affinity, ties by ascending index.
-    affinities : ndarray of shape (n_samples, k), int32
-        Trees in which the two rows share a leaf.
-    targets : ndarray of shape (n_samples, k)
-        The training rows' targets.
-    n_trees : int
-        The trees that counted: the largest possible affinity.
-    fit_id : int
-        Identifies the fit that these training rows belong to; another estimator refuses them.
-    tree_order : {"first", "last", "random"}
-        Which trees counted: the scale is calibrated for these.
-    weights : ndarray of shape (n_samples, n_columns) or None
-        How many of the k places each neighbour takes at most, where training rows have weights.
-        Then a row may have more or fewer neighbours than places; 0 and index -1 mean none.
+    the calibration needs no new search. Arrays but ``loc`` are (n_samples, k).
     """
 
-    loc: FloatArray
-    indices: NDArray[np.int32]
-    affinities: NDArray[np.int32]
-    targets: FloatArray
-    n_trees: int
-    fit_id: int
-    tree_order: str
+    loc: FloatArray  # (n_samples,): the model's predictions
+    indices: NDArray[np.int32]  # training rows by descending affinity, ties by ascending index
+    affinities: NDArray[np.int32]  # trees in which the two rows share a leaf
+    targets: FloatArray  # those of the training rows
+    n_trees: int  # that counted: the largest possible affinity
+    fit_id: int  # of the fit that these training rows belong to; another estimator refuses them
+    tree_order: str  # which trees counted: the scale is calibrated for these
+    # How many of the k places each neighbour takes at most, where training rows have weights. Then
+    # a row may have more or fewer neighbours than places; 0 and index -1 mean none.
     weights: FloatArray | None = None
 
     @property
@@ -220,8 +202,9 @@ def _find_weighted(
     with stage(len(X)):
         for leaves in rows.source.leaf_chunks(X):
             with stage(1, span=len(leaves)):
-                found = nearest_places(rows.leaves, leaves, k, weight, trees, n_jobs, rows.search)
-                parts.append(found)
+                parts.append(
+                    nearest_places(rows.leaves, leaves, k, weight, trees, n_jobs, rows.search)
+                )
     indices = stack_columns([part.indices for part in parts], -1)
     affinities = stack_columns([part.affinities for part in parts], 0)
     n_trees = rows.leaves.n_trees if trees is None else len(trees)

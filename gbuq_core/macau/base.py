@@ -295,7 +295,7 @@ class LeafModels(Savable, BaseEstimator):
 
     def mean_novelty(self, measured: tuple[MeasuredNovelty, ...]) -> MeanNovelty:
         """The means of `score_novelty` for rows that were measured, with today's ``tail``."""
-        parts = [mean_novelty(one, self._distances, self.tail, self.n_jobs) for one in measured]
+        parts = [mean_novelty(rows, self._distances, self.tail, self.n_jobs) for rows in measured]
         return MeanNovelty(*np.concatenate(parts, axis=1))
 
     def explain_novelty(
@@ -333,8 +333,8 @@ class LeafModels(Savable, BaseEstimator):
             )
             for rows in self._blocks(X)
         ]
-        found = NoveltyDetail(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-        return found._replace(contributions=self._by_column(found.contributions))
+        detail = NoveltyDetail(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return detail._replace(contributions=self._by_column(detail.contributions))
 
     def leaf_ellipses(
         self, X_one_row: Any, features: tuple[int, int], trees: Any = None

@@ -158,8 +158,7 @@ def has_rows_for_all(table: LeafTable, n_features: int) -> np.ndarray:
     """
     if n_features > MOST_FEATURES:
         return np.zeros(table.n_leaves, bool)
-    enough: np.ndarray = np.diff(table.begin) >= ROWS_PER_FEATURE * n_features
-    return enough
+    return np.diff(table.begin) >= ROWS_PER_FEATURE * n_features
 
 
 def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:

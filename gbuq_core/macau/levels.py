@@ -41,11 +41,11 @@ class LevelColumns(NamedTuple):
 
     def names(self, labels: Any) -> list[str]:
         """Names of the encoded columns: the column's own, or with the level's number."""
-        found: list[str] = []
+        names: list[str] = []
         for label, levels in zip(labels, self.levels, strict=True):
             numbers = [] if levels is None else range(len(levels))
-            found += [str(label)] if levels is None else [f"{label}__{k}" for k in numbers]
-        return found
+            names += [str(label)] if levels is None else [f"{label}__{k}" for k in numbers]
+        return names
 
     def place_numbers(self, features: tuple[int, int]) -> tuple[int, int]:
         """Where two columns of X that hold numbers stand among the encoded ones."""
@@ -62,8 +62,7 @@ class LevelColumns(NamedTuple):
     def sum_up(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n_encoded) added up by column of X, (..., n_features)."""
         first = np.flatnonzero(np.diff(self.owner, prepend=-1))
-        summed: np.ndarray = np.add.reduceat(values, first, axis=-1)
-        return summed
+        return np.add.reduceat(values, first, axis=-1)
 
     def encode(self, matrix: np.ndarray, table: pd.DataFrame) -> np.ndarray:
         """Rows (n, n_encoded): numbers from ``matrix`` (n, n_features), and columns of levels.
@@ -95,11 +94,11 @@ def find_columns(base_model: Any, X: Any) -> LevelColumns | None:
     levels: list[tuple[Any, ...] | None] = [None] * X.shape[1]
     for position in np.flatnonzero(chosen).tolist():
         name = str(X.columns[position])
-        found = find_levels(factorize(X.iloc[:, position], name)[1])
-        if not 1 <= len(found) <= MOST_LEVELS:
+        named = find_levels(factorize(X.iloc[:, position], name)[1])
+        if not 1 <= len(named) <= MOST_LEVELS:
             raise InvalidData(
-                f"Column {name!r} has {len(found):,} levels, but MACAU takes 1 to {MOST_LEVELS}, "
+                f"Column {name!r} has {len(named):,} levels, but MACAU takes 1 to {MOST_LEVELS}, "
                 "each as a column of its own: group the rare ones, or leave the column out."
             )
-        levels[position] = found
+        levels[position] = named
     return LevelColumns(tuple(levels))

@@ -299,8 +299,7 @@ def explain_novelty(
         parts = np.empty((len(X[rows]), table.n_trees, X.shape[1]))
         write_contributions(X[rows], numbers[rows], table, scaling, model, conditional, parts)
         advance(0.0)
-        mean: np.ndarray = parts.mean(axis=1)
-        return mean
+        return parts.mean(axis=1)
 
     out = np.concatenate(parallel_map(work, range(0, len(X), size), n_jobs))
     if normalize:
@@ -434,8 +433,7 @@ def leaf_covariances(model: NoveltyModel, leaves: np.ndarray, n_features: int) -
     rows, columns = np.tril_indices(n_features)
     whitening[:, rows, columns] = model.factor[leaves]
     factor = np.linalg.inv(whitening)
-    covariance: np.ndarray = factor @ factor.transpose(0, 2, 1)
-    return covariance
+    return factor @ factor.transpose(0, 2, 1)
 
 
 def _check_pair(features: Sequence[int], n_features: int) -> list[int]:

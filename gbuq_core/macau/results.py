@@ -53,48 +53,29 @@ class Novelty(NamedTuple):
 
 
 class NoveltyDetail(NamedTuple):
-    """The novelty of a few rows tree by tree.
+    """The novelty of a few rows tree by tree, (n, n_trees)."""
 
-    leaf : (n, n_trees) int32
-        The rows' leaves, as the forest numbers them in each tree.
-    distance : (n, n_trees) float64
-        Mahalanobis distances in all features, in the leaf's stds.
-    z : (n, n_trees) float64
-        Their z-scores; the mean over the trees is ``Novelty.novelty``.
-    rows_in_leaf : (n, n_trees) int64
-        Training rows of these leaves.
-    contributions : (n, n_trees, n_features) float64
-        What each feature adds to the squared distance; sums to ``distance**2``.
-    """
-
-    leaf: np.ndarray
-    distance: np.ndarray
-    z: np.ndarray
-    rows_in_leaf: np.ndarray
+    leaf: np.ndarray  # int32: the rows' leaves, as the forest numbers them in each tree
+    distance: np.ndarray  # Mahalanobis distances in all features, in the leaf's stds
+    z: np.ndarray  # their z-scores; the mean over the trees is `Novelty.novelty`
+    rows_in_leaf: np.ndarray  # int64: training rows of these leaves
+    # (n, n_trees, n_features): what each feature adds to the squared distance
     contributions: np.ndarray
 
 
 class LeafEllipses(NamedTuple):
     """The leaves that one row falls into, as centres and covariances of two features.
 
-    tree : (m,) int64
-    centre : (m, 2) float64
-        Means of the leaf's training rows, in units of X.
-    covariance : (m, 2, 2) float64
-        Shrunk covariances, in squared units of X: ``(x - centre)^T covariance^-1 (x - centre) =
-        r^2`` is the ellipse of all points r stds away, where the other features are left out.
-    n_rows : (m,) int64
-        Training rows of the leaf.
-    z, distance : (m,) float64
-        Of the row itself, in all features: see `NoveltyDetail`.
+    ``(x - centre)^T covariance^-1 (x - centre) = r^2`` is the ellipse of all points r stds away,
+    where the other features are left out.
     """
 
-    tree: np.ndarray
-    centre: np.ndarray
-    covariance: np.ndarray
-    n_rows: np.ndarray
-    z: np.ndarray
-    distance: np.ndarray
+    tree: np.ndarray  # (m,) int64
+    centre: np.ndarray  # (m, 2): means of the leaf's training rows, in units of X
+    covariance: np.ndarray  # (m, 2, 2): shrunk covariances, in squared units of X
+    n_rows: np.ndarray  # (m,) int64: training rows of the leaf
+    z: np.ndarray  # (m,): of the row itself, in all features; as of `NoveltyDetail`
+    distance: np.ndarray  # (m,): likewise
 
 
 class MeanNovelty(NamedTuple):

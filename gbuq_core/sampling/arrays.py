@@ -16,29 +16,14 @@ MODE_STDS = 3.0
 
 
 class TargetArrays(NamedTuple):
-    """A density as kernels see it.
+    """A density as kernels see it."""
 
-    Attributes
-    ----------
-    kind : int
-        MIXTURE, RING or BANANA.
-    means : float64 array of shape (n_modes, 2)
-    precisions : float64 array of shape (n_modes, 3)
-        Entries xx, xy and yy of the inverse covariances; MIXTURE only.
-    log_weights : float64 array of shape (n_modes,)
-        Log of weight times the normalising constant of each Gaussian; MIXTURE only.
-    numbers : float64 array
-        RING: radius and std. BANANA: spread along x, height, frequency and std.
-    edges : float64 array of shape (n_modes + 1,)
-        Where the regions begin, in angle (RING) or in x (BANANA).
-    """
-
-    kind: int
-    means: np.ndarray
-    precisions: np.ndarray
-    log_weights: np.ndarray
-    numbers: np.ndarray
-    edges: np.ndarray
+    kind: int  # MIXTURE, RING or BANANA
+    means: np.ndarray  # (n_modes, 2)
+    precisions: np.ndarray  # (n_modes, 3): xx, xy, yy of the inverse covariances; MIXTURE only
+    log_weights: np.ndarray  # (n_modes,): of weight times each Gaussian's normaliser; MIXTURE only
+    numbers: np.ndarray  # RING: radius and std. BANANA: spread along x, height, frequency and std
+    edges: np.ndarray  # (n_modes + 1,): where regions begin, in angle (RING) or in x (BANANA)
 
 
 class ScheduleArrays(NamedTuple):

@@ -124,10 +124,8 @@ class Chains:
 
         density = find_target(self.target if target is None else target)
         frames = min(n_frames, len(self.kept))
-        found = density_by_step(self, density, frames)
-        return plot_samples(
-            found.steps, found.density, found.target, density.extent, self.sampler, log=log
-        )
+        steps, kept, true = density_by_step(self, density, frames)
+        return plot_samples(steps, kept, true, density.extent, self.sampler, log=log)
 
 
 def sample_mixture(
@@ -232,7 +230,7 @@ def sample_mixture(
     inside = counts.sum(axis=1)
     occupancy = counts / np.maximum(inside, 1)[:, None]
     apart = 0.5 * np.abs(occupancy - density.weights).sum(axis=1)
-    found = Chains(
+    drawn = Chains(
         samples=samples,
         kept=schedule.kept,
         modes_visited=(counts >= VISIT_SAMPLES).sum(axis=1),
@@ -251,8 +249,8 @@ def sample_mixture(
         seconds=time.perf_counter() - began,
     )
     if (stopped_at >= 0).any():
-        warnings.warn(describe_stopped(found), RuntimeWarning, stacklevel=2)
-    return found
+        warnings.warn(describe_stopped(drawn), RuntimeWarning, stacklevel=2)
+    return drawn
 
 
 def describe_stopped(chains: Chains) -> str:

@@ -43,7 +43,7 @@ class ModesFound(NamedTuple):
     # (n_points,): steps at which the chains are looked at, the last one at the end
     steps: NDArray[np.int64]
     # (n_chains, n_points): modes with at least 50 kept samples up to and including that step
-    found: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 class Densities(NamedTuple):

@@ -129,13 +129,13 @@ class Ring(Target):
     def outlines(self, n_points: int = 64) -> list[FloatArray]:
         """Sectors of the band of three std on both sides."""
         radius, std = self.arrays.numbers
-        found = []
+        sectors = []
         for low, high in zip(self.arrays.edges[:-1], self.arrays.edges[1:], strict=True):
             turn = np.linspace(low, high, n_points // 2)
             arc = np.stack([np.cos(turn), np.sin(turn)], axis=1)
             inner, outer = radius - MODE_STDS * std, radius + MODE_STDS * std
-            found.append(np.concatenate([outer * arc, inner * arc[::-1]]))
-        return found
+            sectors.append(np.concatenate([outer * arc, inner * arc[::-1]]))
+        return sectors
 
 
 class Banana(Target):
@@ -164,13 +164,13 @@ class Banana(Target):
     def outlines(self, n_points: int = 64) -> list[FloatArray]:
         """Stretches of the band of three std above and below."""
         _, height, frequency, std = self.arrays.numbers
-        found = []
+        sectors = []
         for low, high in zip(self.arrays.edges[:-1], self.arrays.edges[1:], strict=True):
             x = np.linspace(low, high, n_points // 2)
             middle = np.stack([x, height * np.cos(frequency * x)], axis=1)
             above = np.array([0.0, MODE_STDS * std])
-            found.append(np.concatenate([middle + above, (middle - above)[::-1]]))
-        return found
+            sectors.append(np.concatenate([middle + above, (middle - above)[::-1]]))
+        return sectors
 
 
 def radial_moments(radius: float, std: float) -> tuple[float, float]:

@@ -156,8 +156,7 @@ class SoftTrees(Savable, BaseEstimator):
 
     def _only_tree(self) -> FittedTree:
         check_is_fitted(self, "trees_")
-        only: FittedTree = self.trees_[0]
-        return only
+        return self.trees_[0]
 
     def _encode(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "trees_")
@@ -254,8 +253,7 @@ class SoftTrees(Savable, BaseEstimator):
             In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted.
         """
         by_draw = self._given_each_draw(X, y, n_draws, seed)
-        mean: np.ndarray = logsumexp(by_draw, axis=0) - math.log(len(by_draw))
-        return mean
+        return logsumexp(by_draw, axis=0) - math.log(len(by_draw))
 
     def log_score(
         self, X: Any, y: Any, n_draws: int | None = None, seed: int | None = None
@@ -363,8 +361,7 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
         n, seed = self._check_draws(n_draws, seed)
         thetas = self.draw_parameters(n, seed)
         inner = self._by_rows(lambda m: self._inner_functions(m, thetas), self._encode(X), n)
-        functions: np.ndarray = self.target_scale_.centre + self.target_scale_.spread * inner
-        return functions
+        return self.target_scale_.centre + self.target_scale_.spread * inner
 
     def predict_members(
         self, X: Any, n_draws: int | None = None, seed: int | None = None

@@ -207,19 +207,17 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
 
         by_tree = [contribution(number) for number in range(len(thetas))]
         sums = np.cumsum(by_tree, axis=0)
-        staged: np.ndarray = self.target_scale_.centre + self.target_scale_.spread * sums
-        return staged
+        return self.target_scale_.centre + self.target_scale_.spread * sums
 
     def noise_variances(self, n_draws: int | None = None, seed: int | None = None) -> np.ndarray:
         """A noise variance for each draw, (n_draws,), in squared units of y."""
         n, seed = self._check_draws(n_draws, seed)
-        variances: np.ndarray = self.target_scale_.spread**2 * self._inner_noises(n, seed)
-        return variances
+        return self.target_scale_.spread**2 * self._inner_noises(n, seed)
 
     def _inner_noises(self, n_draws: int, seed: int) -> np.ndarray:
         key = (n_draws, seed)
-        found = self._noises.get(key)
-        if found is None:
+        noises = self._noises.get(key)
+        if noises is None:
             matrix, inner = self._noise_rows
             thetas = self.draw_parameters(n_draws, seed)
 
@@ -233,11 +231,11 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
             share = self.n_rows_ / len(inner)
             rng = np.random.default_rng([seed, 0x16A])
             gammas = rng.standard_gamma(self.noise_shape + 0.5 * self.n_rows_, n_draws)
-            found = (self.noise_rate + 0.5 * share * squares) / gammas
+            noises = (self.noise_rate + 0.5 * share * squares) / gammas
             if len(self._noises) >= _KEPT_NOISES:
                 self._noises.clear()
-            self._noises[key] = found
-        return found
+            self._noises[key] = noises
+        return noises
 
     def _draws(self, n_draws: int, seed: int) -> Draws:
         return Draws(self.draw_parameters(n_draws, seed), self._inner_noises(n_draws, seed))

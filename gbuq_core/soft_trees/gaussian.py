@@ -15,29 +15,11 @@ Floats = NDArray[np.float64]
 
 
 class LowRankGaussian(NamedTuple):
-    """``N(mean, diag(scale^2) + V V^T)`` (eq. 16).
+    """``N(mean, diag(scale^2) + V V^T)`` (eq. 16)."""
 
-    Attributes
-    ----------
-    mean : float64 array of shape (n_parameters,)
-    scale : float64 array of shape (n_parameters,)
-        Greater than 0.
-    factor : float64 array of shape (n_parameters, rank)
-        V; of rank 0 the parameters are independent (mean field).
-
-    Examples
-    --------
-    >>> q = LowRankGaussian(np.array([0.0, 1.0]), np.ones(2), np.array([[1.0], [2.0]]))
-    >>> q.covariance()
-    array([[2., 2.],
-           [2., 5.]])
-    >>> q.draw(3, seed=1).shape
-    (3, 2)
-    """
-
-    mean: Floats
-    scale: Floats
-    factor: Floats
+    mean: Floats  # (n_parameters,)
+    scale: Floats  # (n_parameters,), above 0
+    factor: Floats  # V, (n_parameters, rank); rank 0: the parameters are independent (mean field)
 
     @property
     def rank(self) -> int:
@@ -79,13 +61,7 @@ class LowRankGaussian(NamedTuple):
         return -0.5 * (square + log_det + len(self.mean) * math.log(2.0 * math.pi))
 
     def kl(self, prior_scale: float) -> float:
-        """Return KL(q || N(0, prior_scale^2 I)) in nats (eq. 21).
-
-        Examples
-        --------
-        >>> LowRankGaussian(np.zeros(1), np.ones(1), np.empty((1, 0))).kl(1.0)
-        0.0
-        """
+        """Return KL(q || N(0, prior_scale^2 I)) in nats (eq. 21)."""
         prior_scale = check_number("prior_scale", prior_scale, 0, low_open=True)
         columns = np.ascontiguousarray(self.factor.T)
         return float(

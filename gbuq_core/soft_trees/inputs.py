@@ -137,10 +137,10 @@ def _fit_column(values: pd.Series, name: str, is_number: bool) -> SoftColumn:
         return SoftColumn(name, True, (), False, bool(missing.any()), median)
     codes, distinct = factorize(values, name)
     levels = find_levels(distinct)
-    found, missing = level_codes(codes, distinct, levels)
+    places, missing = level_codes(codes, distinct, levels)
     has_rest = len(levels) > MAX_LEVELS
     if has_rest:
-        rows_of = np.bincount(found[~missing], minlength=len(levels))
+        rows_of = np.bincount(places[~missing], minlength=len(levels))
         commonest = np.sort(np.argsort(-rows_of, kind="stable")[: MAX_LEVELS - 1])
         levels = tuple(levels[i] for i in commonest)
     return SoftColumn(name, False, levels, has_rest, bool(missing.any()), 0.0)

@@ -13,32 +13,17 @@ from gbuq_core.soft_trees.layout import TreeShape
 
 
 class ElboPath(NamedTuple):
-    """How the evidence lower bound rose.
+    """How the evidence lower bound rose, (n_steps,) each."""
 
-    Attributes
-    ----------
-    step : ndarray of shape (n_steps,), int64
-        1, 2, ...
-    elbo : ndarray of shape (n_steps,)
-        The estimate of each step from its own few draws, in nats of the standardised target.
-    """
-
-    step: np.ndarray
-    elbo: np.ndarray
+    step: np.ndarray  # int64: 1, 2, ...
+    elbo: np.ndarray  # each step's estimate from its few draws, in nats of the standardised target
 
 
 class Snapshots(NamedTuple):
-    """Posterior means through training.
+    """Posterior means through training."""
 
-    Attributes
-    ----------
-    step : ndarray of shape (n_snapshots,), int64
-        Steps taken; the first is 0, the start.
-    means : ndarray of shape (n_snapshots, n_parameters)
-    """
-
-    step: np.ndarray
-    means: np.ndarray
+    step: np.ndarray  # (n_snapshots,) int64: steps taken; the first is 0, the start
+    means: np.ndarray  # (n_snapshots, n_parameters)
 
 
 class FittedTree(NamedTuple):
@@ -81,43 +66,25 @@ class FittedTree(NamedTuple):
 class TreePicture(NamedTuple):
     """One tree over rows, for its posterior mean, a draw or a moment of its training.
 
-    Attributes
-    ----------
-    gates : ndarray of shape (n_nodes, n_samples)
-        Probability of going right at each node; node i has the children 2 i + 1 and 2 i + 2.
-    reach : ndarray of shape (n_leaves, n_samples)
-        Probability of each leaf, from left to right.
-    leaf_means : ndarray of shape (n_leaves, n_samples)
-        In units of y. The first tree of a boosted sum holds the mean of y; the others' leaves are
-        what they add.
-    leaf_stds : ndarray of shape (n_leaves, n_samples), or (0, n_samples)
-        In units of y; none where the tree predicts a mean only.
-    output : ndarray of shape (n_samples,)
-        ``sum over leaves of reach * leaf_means`` (eq. 4).
+    Leaves are in units of y. The first tree of a boosted sum holds the mean of y; the others'
+    leaves are what they add.
     """
 
+    # (n_nodes, n_samples): probability of going right; node i has the children 2 i + 1 and 2 i + 2
     gates: np.ndarray
-    reach: np.ndarray
-    leaf_means: np.ndarray
-    leaf_stds: np.ndarray
-    output: np.ndarray
+    reach: np.ndarray  # (n_leaves, n_samples): probability of each leaf, from left to right
+    leaf_means: np.ndarray  # (n_leaves, n_samples)
+    leaf_stds: np.ndarray  # the same, or (0, n_samples) where the tree predicts a mean only
+    output: np.ndarray  # (n_samples,): `sum over leaves of reach * leaf_means` (eq. 4)
 
 
 class ClassTreePicture(NamedTuple):
-    """One tree of classes over rows: as `TreePicture`, with a probability for every class.
-
-    Attributes
-    ----------
-    gates : ndarray of shape (n_nodes, n_samples)
-    reach : ndarray of shape (n_leaves, n_samples)
-    leaf_probabilities : ndarray of shape (n_leaves, n_samples, n_classes)
-    output : ndarray of shape (n_samples, n_classes)
-    """
+    """One tree of classes over rows: as `TreePicture`, with a probability for every class."""
 
     gates: np.ndarray
     reach: np.ndarray
-    leaf_probabilities: np.ndarray
-    output: np.ndarray
+    leaf_probabilities: np.ndarray  # (n_leaves, n_samples, n_classes)
+    output: np.ndarray  # (n_samples, n_classes)
 
 
 class SoftTreeEstimate(NamedTuple):
@@ -128,28 +95,12 @@ class SoftTreeEstimate(NamedTuple):
 
 
 class TunedSoftTree(NamedTuple):
-    """What `tune_soft_tree` tried.
+    """What `tune_soft_tree` tried; scores are (n_combinations,), in nats a validation row."""
 
-    Attributes
-    ----------
-    best : dict
-        The knobs of the highest score.
-    estimator : estimator
-        Fitted to all rows with them.
-    knobs : tuple of dict
-        Every combination.
-    scores : ndarray of shape (n_combinations,)
-        Those of ``scoring``: either of the two below.
-    scoring : str
-    elbos, log_scores : ndarray of shape (n_combinations,)
-        The validation ELBO for each row, and the mean log predictive density (or class probability)
-        of the validation rows, in nats.
-    """
-
-    best: dict[str, float]
-    estimator: object
-    knobs: tuple[dict[str, float], ...]
-    scores: np.ndarray
+    best: dict[str, float]  # the knobs of the highest score
+    estimator: object  # fitted to all rows with them
+    knobs: tuple[dict[str, float], ...]  # every combination
+    scores: np.ndarray  # those of `scoring`: either of the two below
     scoring: str
     elbos: np.ndarray
-    log_scores: np.ndarray
+    log_scores: np.ndarray  # mean log predictive density, or class probability

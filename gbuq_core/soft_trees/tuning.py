@@ -126,10 +126,10 @@ def _combinations(
             )
         if len(values) == 0:
             raise InvalidParameter(f"grid has no value for {name!r}: give at least one.")
-    found = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    if len(found) > MAX_COMBINATIONS:
+    tries = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    if len(tries) > MAX_COMBINATIONS:
         raise InvalidParameter(
-            f"grid has {len(found)} combinations, but at most {MAX_COMBINATIONS} are tried: give "
-            "fewer values."
+            f"grid has {len(tries)} combinations, but at most {MAX_COMBINATIONS} are tried: "
+            "give fewer values."
         )
-    return found
+    return tries

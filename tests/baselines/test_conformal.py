@@ -57,12 +57,12 @@ def share_limits(level, n_calibration, n_test):
 
 def test_the_factor_is_the_rank_of_finite_samples(rng):
     y, scale = rng.normal(size=40), rng.uniform(0.5, 2.0, 40)
-    found = conformal_scales(y, np.zeros(40), scale, levels=[0.5, 0.9])
+    scales = conformal_scales(y, np.zeros(40), scale, levels=[0.5, 0.9])
     scores = sorted(abs(y) / scale)
-    assert found.factors.tolist() == [scores[20], scores[36]]  # ceil(41 * 0.5), ceil(41 * 0.9)
-    np.testing.assert_allclose(found.stretch, found.factors / norm.ppf([0.75, 0.95]))
-    assert found.coverage is None
-    assert found.n_calibration == 40
+    assert scales.factors.tolist() == [scores[20], scores[36]]  # ceil(41 * 0.5), ceil(41 * 0.9)
+    np.testing.assert_allclose(scales.stretch, scales.factors / norm.ppf([0.75, 0.95]))
+    assert scales.coverage is None
+    assert scales.n_calibration == 40
 
 
 @pytest.mark.parametrize("n_rows", [20, 21, 39, 99, 100, 101, 399])
@@ -81,21 +81,21 @@ def test_a_wrong_scale_is_stretched_until_it_covers(rng):
     scale[1000:] *= 3.0
     order = rng.permutation(3000)
     y, scale, zero = y[order], scale[order], np.zeros(3000)
-    found = conformal_scales(
+    scales = conformal_scales(
         y[:1000], zero[:1000], scale[:1000], y[1000:], zero[1000:], scale[1000:]
     )
     # The std is a quarter of the true one. A sample quantile's relative error is below 0.05 for
     # 1,000 normal rows at these levels (sqrt(p (1 - p) / n) / density / quantile): four of them.
-    np.testing.assert_allclose(found.stretch, 4.0, rtol=0.2)
-    for level, observed in zip(found.levels, found.coverage.observed, strict=True):
+    np.testing.assert_allclose(scales.stretch, 4.0, rtol=0.2)
+    for level, observed in zip(scales.levels, scales.coverage.observed, strict=True):
         low, high = share_limits(level, 1000, 2000)
         assert low < observed < high
-    lower, upper = found.intervals(zero[1000:], scale[1000:])
+    lower, upper = scales.intervals(zero[1000:], scale[1000:])
     inside = ((lower <= y[1000:]) & (y[1000:] <= upper)).mean(axis=1)
-    np.testing.assert_array_equal(inside, found.coverage.observed)
-    assert (found.coverage.low < inside).all()
-    assert (inside < found.coverage.high).all()
-    assert found.coverage.n_rows == 2000
+    np.testing.assert_array_equal(inside, scales.coverage.observed)
+    assert (scales.coverage.low < inside).all()
+    assert (inside < scales.coverage.high).all()
+    assert scales.coverage.n_rows == 2000
 
 
 def test_coverage_holds_on_average_for_few_rows(rng):

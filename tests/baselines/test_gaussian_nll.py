@@ -25,10 +25,10 @@ def test_the_gradient_of_the_nll_is_that_of_finite_differences(rng):
 def test_newton_reaches_the_minimum_that_a_general_optimiser_finds(rng):
     X = rng.normal(size=(200, 3))
     squares = np.exp(1.0 + X @ [0.5, -1.0, 0.0]) * rng.chisquare(1, 200)
-    found = fit_log_variance(X, squares)
+    coefficients = fit_log_variance(X, squares)
     theirs = minimize(log_variance_nll, np.zeros(4), (X, squares), jac=True, options={"gtol": 1e-9})
     # The ridge is 5e-9 a row: coefficients move by as much over the smallest curvature, 0.1 or so.
-    np.testing.assert_allclose(found, theirs.x, atol=1e-5)
+    np.testing.assert_allclose(coefficients, theirs.x, atol=1e-5)
     # Convex: the mean of two points is not above the mean of their values.
     a, b = rng.normal(size=(2, 4))
     middle = log_variance_nll((a + b) / 2, X, squares)[0]
@@ -39,9 +39,9 @@ def test_degenerate_residuals_have_a_log_variance():
     X = np.linspace(-1, 1, 20)[:, None]
     np.testing.assert_allclose(fit_log_variance(X, np.zeros(20)), [np.log(1e-12), 0.0], atol=1e-6)
     twice = np.hstack([X, X, np.zeros((20, 1))])
-    found = fit_log_variance(twice, np.exp(2.0 * X[:, 0]))
+    coefficients = fit_log_variance(twice, np.exp(2.0 * X[:, 0]))
     # Two equal columns share the slope of 2; the ridge pulls it by 1e-8 or so.
-    np.testing.assert_allclose(found, [0.0, 1.0, 1.0, 0.0], atol=1e-4)
+    np.testing.assert_allclose(coefficients, [0.0, 1.0, 1.0, 0.0], atol=1e-4)
     outlier = np.r_[1e12, np.full(19, 1e-12)]
     assert np.isfinite(fit_log_variance(X, outlier)).all()
 

@@ -94,8 +94,8 @@ def test_noise_that_grows_is_found_row_by_row(key, fitted, fresh):
 
 def test_a_forest_knows_no_noise(fitted, fresh):
     # Coverage far below its level: the noise is missing. The binomial band excludes 95 %.
-    found = coverage(fresh.y, *fitted["forest"].predict_distribution(fresh.X), levels=[0.95])
-    assert found.high[0] < 0.7
+    covered = coverage(fresh.y, *fitted["forest"].predict_distribution(fresh.X), levels=[0.95])
+    assert covered.high[0] < 0.7
 
 
 def test_novelty_tells_rows_from_outside(fitted, curve, rng):

@@ -51,9 +51,9 @@ def test_quantiles_are_the_forests_own(fitted):
     np.testing.assert_array_equal(law.quantile(model.quantiles_), model.predict_quantiles(NEW).T)
     levels, lower, upper = model.predict_intervals(NEW)
     for level, low, high in zip(levels, lower, upper, strict=True):
-        found = law.interval(level)
-        np.testing.assert_allclose(found.lower, low, rtol=SAME_SUM, atol=ZERO)
-        np.testing.assert_allclose(found.upper, high, rtol=SAME_SUM, atol=ZERO)
+        ends = law.interval(level)
+        np.testing.assert_allclose(ends.lower, low, rtol=SAME_SUM, atol=ZERO)
+        np.testing.assert_allclose(ends.upper, high, rtol=SAME_SUM, atol=ZERO)
     # Skewed noise: the upper half of the intervals is wider.
     low, middle, high = law.quantile([0.1, 0.5, 0.9]).T
     assert (high - middle).mean() > 1.3 * (middle - low).mean()
@@ -66,9 +66,9 @@ def test_intervals_are_the_moved_ones(fitted):
     crossed = (np.diff(lower, axis=0) > 0).any(axis=0) | (np.diff(upper, axis=0) < 0).any(axis=0)
     assert crossed.mean() < 0.5
     for level, low, high in zip(levels, lower, upper, strict=True):
-        found = law.interval(level)
-        np.testing.assert_allclose(found.lower[~crossed], low[~crossed], rtol=CANCELLED, atol=ZERO)
-        np.testing.assert_allclose(found.upper[~crossed], high[~crossed], rtol=CANCELLED, atol=ZERO)
+        ends = law.interval(level)
+        np.testing.assert_allclose(ends.lower[~crossed], low[~crossed], rtol=CANCELLED, atol=ZERO)
+        np.testing.assert_allclose(ends.upper[~crossed], high[~crossed], rtol=CANCELLED, atol=ZERO)
 
 
 def test_xbart_is_the_mixture_over_its_sweeps(fitted):
@@ -118,12 +118,12 @@ def test_a_rounded_law_has_the_masses_of_its_values(values):
     pairs = np.einsum("in,jn,ij->n", masses, masses, np.abs(values[:, None] - values))
     for y in (values[0] - 2.0, values[0], values.mean() + 0.01, values[-1] + 0.5):
         to_y = (masses * np.abs(values[:, None] - y)).sum(axis=0)
-        found = law.crps(np.full(n, y))
-        np.testing.assert_allclose(found, to_y - 0.5 * pairs, rtol=SAME_SUM, atol=ZERO)
+        scores = law.crps(np.full(n, y))
+        np.testing.assert_allclose(scores, to_y - 0.5 * pairs, rtol=SAME_SUM, atol=ZERO)
     levels = np.array([0.0, 0.03, 0.4, 0.5, 0.9, 1.0])
-    for level, found in zip(levels, law.quantile(levels).T, strict=True):
+    for level, ends in zip(levels, law.quantile(levels).T, strict=True):
         least = values[(below < level - 1e-15).sum(axis=0).clip(max=len(values) - 1)]
-        np.testing.assert_array_equal(found, least)
+        np.testing.assert_array_equal(ends, least)
     drawn = law.sample(20_000, random_state=0)
     for value, mass in zip(values, masses, strict=True):
         assert np.abs((drawn == value).mean(axis=0) - mass).max() < 0.02  # five standard errors

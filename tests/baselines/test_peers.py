@@ -122,9 +122,9 @@ def test_the_libraries_that_are_here():
     np.testing.assert_allclose(law.cdf(noisy), theirs.cdf(noisy), atol=CANCELLED)
     forest = forests.RandomForestQuantileRegressor(10, min_samples_leaf=5, random_state=0)
     peer = PeerRegressor(forest).fit(X, noisy)
-    found = peer.predict_distribution(X).quantile(LEVELS[[4, 94]])
+    ends = peer.predict_distribution(X).quantile(LEVELS[[4, 94]])
     asked = peer.estimator_.predict(X, quantiles=[0.05, 0.95])
-    np.testing.assert_allclose(found, asked, rtol=SAME_SUM, atol=ZERO)
+    np.testing.assert_allclose(ends, asked, rtol=SAME_SUM, atol=ZERO)
 
 
 class Silent(StandIn):
@@ -164,8 +164,8 @@ def test_peers_stand_beside_our_methods():
     table = as_table(pd.DataFrame({"x": X[:, 0], "y": noisy}))
     declare_peer("right", Skpro)
     assert declare_peer("right", TabICL()).key == "right"  # a cell of a notebook run twice
-    found = compare_methods(table, "y", ["knn", "right"], plan=ScorePlan(n_folds=2))
-    scores = {method.key: method.scores for method in found.methods}
+    comparison = compare_methods(table, "y", ["knn", "right"], plan=ScorePlan(n_folds=2))
+    scores = {method.key: method.scores for method in comparison.methods}
     assert scores["right"]["crps"].value == pytest.approx(TRUTH.crps(noisy).mean(), rel=1e-3)
     inside = np.abs(noisy - Y) <= 0.5 * 1.6448536
     assert scores["right"]["coverage"].value == pytest.approx(inside.mean())

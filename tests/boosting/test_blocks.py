@@ -47,13 +47,13 @@ def test_blocks_train_the_same_model(table, task, knobs, monkeypatch):
     whole = fitted(table, task, **knobs)
     cut(monkeypatch, 250)
     parts = fitted(table, task, **knobs)
-    for one, other in zip(whole.models_.forests, parts.models_.forests, strict=True):
-        np.testing.assert_array_equal(one.features, other.features)
-        np.testing.assert_array_equal(one.bins, other.bins)
+    for whole_part, part in zip(whole.models_.forests, parts.models_.forests, strict=True):
+        np.testing.assert_array_equal(whole_part.features, part.features)
+        np.testing.assert_array_equal(whole_part.bins, part.bins)
         # Sums of some hundred terms in another order, through twelve trees.
-        np.testing.assert_allclose(one.values, other.values, rtol=CANCELLED, atol=NEAR_ZERO)
-    for one, other in zip(whole.models_.traces, parts.models_.traces, strict=True):
-        np.testing.assert_allclose(one, other, rtol=CANCELLED)
+        np.testing.assert_allclose(whole_part.values, part.values, rtol=CANCELLED, atol=NEAR_ZERO)
+    for whole_part, part in zip(whole.models_.traces, parts.models_.traces, strict=True):
+        np.testing.assert_allclose(whole_part, part, rtol=CANCELLED)
 
 
 @pytest.mark.parametrize("task", ["regression", "three classes"])
@@ -61,8 +61,8 @@ def test_threads_change_no_bit(table, task, monkeypatch):
     cut(monkeypatch, 60)
     models = [fitted(table, task, n_jobs=n).models_ for n in (1, 2, 16)]
     for other in models[1:]:
-        for expected, found in zip(models[0].forests[0], other.forests[0], strict=True):
-            np.testing.assert_array_equal(expected, found)
+        for expected, array in zip(models[0].forests[0], other.forests[0], strict=True):
+            np.testing.assert_array_equal(expected, array)
         np.testing.assert_array_equal(models[0].traces[0], other.traces[0])
 
 

@@ -125,8 +125,8 @@ def test_masked_gaussian_sums_are_those_of_the_graded_rows(
             expected[2][cell] += sampled[place] * np.array([*gradient, 1.0])
             square += gradient @ gradient
             total += naive.gaussian_nll(y[row], *raw[cell]) + 0.5 * math.log(2 * math.pi)
-    for found, wanted in zip(parts.written(state), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=SAME_SUM)
+    for sums, wanted in zip(parts.written(state), expected, strict=True):
+        np.testing.assert_allclose(sums, wanted, rtol=SAME_SUM, atol=SAME_SUM)
     assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)
 
@@ -158,8 +158,8 @@ def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, su
             expected[1][cell] += sampled[place] * np.array([*gradient, 1.0])
             square += gradient @ gradient
             total += naive.softmax_nll(codes[row], raw[cell])
-    for found, wanted in zip((state.gradients, state.channels), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=SAME_SUM)
+    for written, wanted in zip((state.gradients, state.channels), expected, strict=True):
+        np.testing.assert_allclose(written, wanted, rtol=SAME_SUM, atol=SAME_SUM)
     assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)
 
@@ -269,11 +269,11 @@ def test_the_longest_step_is_stable():
 def test_cyclical_fits_do_not_depend_on_chunks(monkeypatch):
     from gbuq_core.boosting import numba_engine
 
-    one, spiral = fitted(BoostedEnsembleClassifier, "cbsglb")
+    whole, spiral = fitted(BoostedEnsembleClassifier, "cbsglb")
     monkeypatch.setattr(numba_engine, "_CHUNK_SECONDS", 1e-9)  # a tree at a time
     other, _ = fitted(BoostedEnsembleClassifier, "cbsglb")
     X = spiral.X[:, :2]
-    np.testing.assert_array_equal(one.predict_members(X), other.predict_members(X))
+    np.testing.assert_array_equal(whole.predict_members(X), other.predict_members(X))
 
 
 def test_most_of_cyclical_knowledge_is_of_the_first_cycles():

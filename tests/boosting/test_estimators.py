@@ -59,9 +59,9 @@ def test_categories_of_any_dtype_give_one_result(rng):
         X = pd.DataFrame({"colour": column, "x": np.arange(200.0)})
         for declared in (None, ["colour"], [0], "from_dtype"):
             model = BoostedEnsembleRegressor(**SMALL, categorical_features=declared).fit(X, y)
-            found = model.predict(X)
-            expected = found if expected is None else expected
-            np.testing.assert_array_equal(found, expected)
+            mean = model.predict(X)
+            expected = mean if expected is None else expected
+            np.testing.assert_array_equal(mean, expected)
     # Levels are split one against the rest, so means of levels are learnt.
     assert np.corrcoef(expected, text == "red")[0, 1] > 0.99
 
@@ -156,8 +156,8 @@ def test_trees_can_name_as_many_columns_as_are_allowed():
 @pytest.mark.parametrize("scale", [1e-60, 1e-3, 1e60, 9e74])
 def test_extreme_units_of_y_give_finite_results(frame, scale):
     X, y = frame
-    found = BoostedEnsembleRegressor(**SMALL).fit(X, scale * y / np.abs(y).max())
-    for part in (*found.predict_uncertainty(X), *found.predict_distribution(X)):
+    model = BoostedEnsembleRegressor(**SMALL).fit(X, scale * y / np.abs(y).max())
+    for part in (*model.predict_uncertainty(X), *model.predict_distribution(X)):
         assert np.isfinite(part).all()
 
 
@@ -173,5 +173,5 @@ def test_a_constant_target_is_learnt_without_doubt():
 def test_only_missing_and_constant_columns():
     X = np.column_stack([np.full(20, np.nan), np.ones(20)])
     model = BoostedEnsembleRegressor(**SMALL).fit(X, np.arange(20.0))
-    found = model.predict([[np.nan, 1.0], [3.0, 7.0]])
-    np.testing.assert_allclose(found, 9.5, atol=1.0)  # within what noise and shrinkage do
+    mean = model.predict([[np.nan, 1.0], [3.0, 7.0]])
+    np.testing.assert_allclose(mean, 9.5, atol=1.0)  # within what noise and shrinkage do

@@ -149,8 +149,8 @@ def test_leaf_values(table, rng, newton, python):
             weight = state.curvature[leaf == here].sum(axis=0) + 3.0
             total = state.gradients[leaf == here].sum(axis=0)
             total = total + 0.7 * np.sqrt(weight) * normals[here]
-            found = state.forest.values[tree, here]
-            np.testing.assert_allclose(found, 0.3 * total / weight, rtol=SAME_SUM)
+            leaves = state.forest.values[tree, here]
+            np.testing.assert_allclose(leaves, 0.3 * total / weight, rtol=SAME_SUM)
         np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
         expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
         np.testing.assert_allclose(state.raw, expected, rtol=SAME_SUM)
@@ -179,13 +179,13 @@ def test_leaf_values_of_the_posterior(repeated, rng, newton, python):
     cell_of_row[cells.order] = np.repeat(np.arange(n_cells), np.diff(cells.begin))
     raw = state.raw[cell_of_row].copy()
     size = leaves(sums, state, values, STREAM, 0, 2)
-    twin, found = naive.Gaussian(y, newton, preconditioned=True), state.forest.values[0]
+    twin, written = naive.Gaussian(y, newton, preconditioned=True), state.forest.values[0]
     for here in range(3):
         rows = np.flatnonzero(leaf[cell_of_row] == here)
         expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[here])
-        np.testing.assert_allclose(found[here], expected, rtol=SAME_SUM)
-    np.testing.assert_array_equal(found[3], 0.0)
-    added = found[leaf[cell_of_row]]
+        np.testing.assert_allclose(written[here], expected, rtol=SAME_SUM)
+    np.testing.assert_array_equal(written[3], 0.0)
+    added = written[leaf[cell_of_row]]
     assert size == pytest.approx(np.sqrt((added**2).sum() / 600), rel=SAME_SUM)
     # The splits are chosen by gradients without weights.
     plain = gradients_of(sums, raw[np.unique(cell_of_row, return_index=True)[1]], numbers(
@@ -216,11 +216,11 @@ def test_a_target_without_noise_keeps_a_std(rng, unit, standardize_target):
         standardize_target=standardize_target, random_strength=0.0,
     )  # fmt: skip
     y = 2.0 * unit * X[:, 0]
-    found = model.fit(X, y).predict_members(X)
-    relative = np.sqrt(found[..., 1]) / y.std()
+    members = model.fit(X, y).predict_members(X)
+    relative = np.sqrt(members[..., 1]) / y.std()
     assert np.exp(-12 - 5) < relative.min() < relative.max() < 2 * np.exp(-12)
     # Residuals fall to about that std; below it their gradients hardly count any more.
-    np.testing.assert_allclose(found[..., 0], np.tile(y, (2, 1)), atol=1e-4 * y.std())
+    np.testing.assert_allclose(members[..., 0], np.tile(y, (2, 1)), atol=1e-4 * y.std())
 
 
 def test_below_the_floor_only_larger_residuals_count():
@@ -243,6 +243,6 @@ def test_start_and_sums(rng):
         deviation = rows - rows.mean()
         assert sums.every.n_rows[cell] == len(rows)
         expected = [rows.mean(), *(np.sum(deviation**k) for k in (2, 3, 4))]
-        found = [part[cell] for part in sums.every[1:]]
-        np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=ZERO)
+        moments = [part[cell] for part in sums.every[1:]]
+        np.testing.assert_allclose(moments, expected, rtol=SAME_SUM, atol=ZERO)
         np.testing.assert_allclose(sums.deviation[low:high], deviation, atol=ZERO)

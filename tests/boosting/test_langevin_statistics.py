@@ -20,7 +20,7 @@ CHANCE = 1e-4
 
 def members_of_constant_rows(y, seeds=range(4), **knobs):
     """Mean and log std of 1000 members a seed; with nothing to split on, a tree is one leaf."""
-    found = []
+    members = []
     for seed in seeds:
         model = BoostedEnsembleRegressor(
             **{"n_members": 1000, "n_trees": 60, "learning_rate": 0.5, "temperature": "posterior",
@@ -28,8 +28,8 @@ def members_of_constant_rows(y, seeds=range(4), **knobs):
             random_state=seed,
         ).fit(np.zeros((len(y), 2)), y)  # fmt: skip
         assert model.n_cells_ == 1
-        found.append(model.predict_members([[0.0, 0.0]])[:, 0])
-    mean, variance = np.concatenate(found).T
+        members.append(model.predict_members([[0.0, 0.0]])[:, 0])
+    mean, variance = np.concatenate(members).T
     return mean, 0.5 * np.log(variance)
 
 
@@ -156,9 +156,9 @@ def test_numbers_of_the_noise(temperature, diffusion, leaf):
     plan = make_plan(
         BoostedEnsembleRegressor(stopping=None, temperature=temperature, learning_rate=0.2)
     )
-    found = langevin_numbers(plan, 200)
+    noise = langevin_numbers(plan, 200)
     c = np.sqrt(2.0 / (0.2 * diffusion))
-    assert found == (diffusion, 1.0 / 400, pytest.approx(c), pytest.approx(c * leaf), 1 - 0.2 / 400)
+    assert noise == (diffusion, 1.0 / 400, pytest.approx(c), pytest.approx(c * leaf), 1 - 0.2 / 400)
 
 
 def test_gradient_boosting_has_neither_noise_nor_shrinkage():
@@ -235,13 +235,13 @@ def uncertainty_of(heart, **knobs):
     ids=["sglb", "other seed", "posterior", "sgb"],
 )
 def test_an_ensemble_sees_the_heart(heart, knobs):
-    model, found = uncertainty_of(heart, **knobs)
+    model, uncertainty = uncertainty_of(heart, **knobs)
     empty = ~heart.in_support.ravel()
-    assert auroc(empty, found.knowledge) == 1.0
+    assert auroc(empty, uncertainty.knowledge) == 1.0
     filled = heart.in_support
     # A sample variance of 1000 rows is off by 4.5 % of at most 0.04 in 64 cells, at 3.2 stds; the
     # rest is what a hundred leaves smooth.
-    error = found.data.reshape(9, 9)[filled] - heart.variance[filled]
+    error = uncertainty.data.reshape(9, 9)[filled] - heart.variance[filled]
     assert np.abs(error).max() < 0.01
     # Means of 1000 rows are within 4 standard errors, 0.2 / sqrt(1000), and shrinkage is less.
     bias = model.predict(heart.grid).reshape(9, 9)[filled] - heart.mean[filled]
@@ -253,10 +253,10 @@ def test_one_model_sees_the_heart_too(heart):
     empty = ~heart.in_support.ravel()
     ranks, knowledge = [], []
     for seed in range(4):
-        model, found = uncertainty_of(heart, random_state=seed, ensemble="virtual")
+        model, uncertainty = uncertainty_of(heart, random_state=seed, ensemble="virtual")
         assert len(model.member_trees()) == 10
-        ranks.append(auroc(empty, found.knowledge))
-        knowledge.append(found.knowledge.mean())
+        ranks.append(auroc(empty, uncertainty.knowledge))
+        knowledge.append(uncertainty.knowledge.mean())
     assert min(ranks) >= 0.97
     _, independent = uncertainty_of(heart, random_state=0)
     # "Far smaller": truncations of one model agree much more than models do.

@@ -41,9 +41,9 @@ def test_members_are_moments_of_y(prices):
     members = model.predict_members(X)
     np.testing.assert_allclose(members[..., 0], law.mean(), rtol=SAME_SUM)
     np.testing.assert_allclose(members[..., 1], law.var(), rtol=CANCELLED)
-    found = model.predict_uncertainty(X)
+    uncertainty = model.predict_uncertainty(X)
     expected = decompose_regression(members[..., 0], members[..., 1])
-    for part, same in zip(found, expected, strict=True):
+    for part, same in zip(uncertainty, expected, strict=True):
         np.testing.assert_array_equal(part, same)
     np.testing.assert_array_equal(model.predict(X), members[..., 0].mean(axis=0))
     staged = model.staged_members(X, at=[20]).members[0]
@@ -52,7 +52,7 @@ def test_members_are_moments_of_y(prices):
     # the two differ by up to 30 %.
     loc, scale = model.predict_distribution(X)
     np.testing.assert_allclose(loc, model.predict(X), rtol=0.02)
-    np.testing.assert_allclose(scale, np.sqrt(found.total), rtol=0.2)
+    np.testing.assert_allclose(scale, np.sqrt(uncertainty.total), rtol=0.2)
 
 
 def test_intervals_cover_in_the_unit_of_y(prices):
@@ -76,10 +76,10 @@ def test_intervals_cover_in_the_unit_of_y(prices):
 def test_another_unit_changes_nothing_else(prices):
     """Dollars to cents: a shift of log y, which standardising takes away up to rounding."""
     X, y = prices
-    one, cents = (
+    euros, cents = (
         BoostedEnsembleRegressor(**SMALL, target="log").fit(X, unit * y) for unit in (1.0, 128.0)
     )
-    np.testing.assert_allclose(cents.predict(X), 128.0 * one.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(cents.predict(X), 128.0 * euros.predict(X), rtol=1e-6)
 
 
 def test_losses_and_traces_are_those_of_y(prices):
@@ -92,10 +92,10 @@ def test_losses_and_traces_are_those_of_y(prices):
     np.testing.assert_allclose(losses.loss, inner.loss + np.log(y).mean(), rtol=SAME_SUM)
     traces = [np.array([trace.train_loss for trace in m.traces_]) for m in (model, of_logs)]
     np.testing.assert_allclose(traces[0], traces[1] + np.log(y).mean(), rtol=SAME_SUM)
-    one = BoostedEnsembleRegressor(**{**SMALL, "n_members": 1}, target="log").fit(X, y)
-    by_law = -one.predict_distribution(X).logpdf(y).mean()
-    assert one.validation_losses(X, y).loss[0, -1] == pytest.approx(by_law, rel=SAME_SUM)
-    assert one.traces_[0].train_loss[-1] == pytest.approx(by_law, rel=CANCELLED)
+    fitted = BoostedEnsembleRegressor(**{**SMALL, "n_members": 1}, target="log").fit(X, y)
+    by_law = -fitted.predict_distribution(X).logpdf(y).mean()
+    assert fitted.validation_losses(X, y).loss[0, -1] == pytest.approx(by_law, rel=SAME_SUM)
+    assert fitted.traces_[0].train_loss[-1] == pytest.approx(by_law, rel=CANCELLED)
 
 
 def test_the_callers_own_rows_choose(prices):

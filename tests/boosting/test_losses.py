@@ -142,8 +142,8 @@ def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, n_classes, leaf_
     assert models.decay == 1.0
     assert models.forests[0].levels.tolist() == [3] * 4
     parts.assert_same_trees(models.forests[0], trees, SAME_SUM)
-    found = numba_engine.raw_predictions(models, table.matrix, np.array([4]), 1, 1)[0, 0]
-    np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
+    predicted = numba_engine.raw_predictions(models, table.matrix, np.array([4]), 1, 1)[0, 0]
+    np.testing.assert_allclose(predicted, raw, rtol=SAME_SUM, atol=SAME_SUM)
 
 
 @LEAVES
@@ -197,5 +197,5 @@ def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, n_classes, 
     stream = loss.kernels.stream
     monkeypatch.setattr(loss.kernels, "stream", lambda *key: np.uint64(stream(*key)))
     python = loss.grown(table, cells, values, 3, loss.boost.py_func).forest
-    for one, other in zip(compiled, python, strict=True):
-        np.testing.assert_allclose(one, other, rtol=SAME_SUM)
+    for array, other in zip(compiled, python, strict=True):
+        np.testing.assert_allclose(array, other, rtol=SAME_SUM)

@@ -79,18 +79,18 @@ def test_leaves_in_order_stay_and_others_are_put_in_order(seed):
     features, signs = rng.integers(0, 3, 3).astype(np.int16), rng.integers(-1, 2, (1, 3))
     counts = rng.integers(0, 4, 8).astype(float)
     values = rng.normal(size=(8, 1))
-    found = values.copy()
-    square = project_monotone(found, counts, features, signs.astype(np.int8), 3)
-    assert square == pytest.approx(float((counts * found[:, 0] ** 2).sum()))
+    ordered = values.copy()
+    square = project_monotone(ordered, counts, features, signs.astype(np.int8), 3)
+    assert square == pytest.approx(float((counts * ordered[:, 0] ** 2).sum()))
     for level, feature in enumerate(features):
         for leaf in range(8):
-            step = found[leaf | 1 << level, 0] - found[leaf, 0]
+            step = ordered[leaf | 1 << level, 0] - ordered[leaf, 0]
             assert step * signs[0, feature] >= 0.0
-    again = found.copy()
+    again = ordered.copy()
     project_monotone(again, counts, features, signs.astype(np.int8), 3)
-    np.testing.assert_array_equal(again, found)
+    np.testing.assert_array_equal(again, ordered)
     if (signs[0, features] != 0).sum() == 1:  # one pair each: pooled by their rows
-        np.testing.assert_allclose(counts @ found, counts @ values, atol=1e-12)
+        np.testing.assert_allclose(counts @ ordered, counts @ values, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_leaves_in_order_stay_and_others_are_put_in_order(seed):
         (SIGNS, {"target": "log"}, "whose mean follows"),
     ],
 )
-def test_what_cannot_be_constrained(constraints, more, told):
+def test_what_cannot_be_constrained(constraints, more, message):
     X, y = rows()
     known = {**NOISY, "leaf_noise": None, "monotone_constraints": constraints, **more}
-    with pytest.raises(InvalidParameter, match=told):
+    with pytest.raises(InvalidParameter, match=message):
         BoostedEnsembleRegressor(**known).fit(X, np.exp(y))

@@ -15,9 +15,9 @@ LEAVES = pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
 
 def assert_ratios(ratios):
     low, high = posterior.BAR
-    for found in ratios:
-        assert found.n_draws >= N_DRAWS
-        assert low < found.ratio < high, found
+    for variance in ratios:
+        assert variance.n_draws >= N_DRAWS
+        assert low < variance.ratio < high, variance
 
 
 @LEAVES

@@ -31,12 +31,12 @@ def test_the_unit_of_y_does_not_matter(data, a, b, temperature):
     X, y = data
     knobs = {**SMALL, "temperature": temperature, "random_state": 0}
     expected = BoostedEnsembleRegressor(**knobs).fit(X, y).predict_members(X)
-    found = BoostedEnsembleRegressor(**knobs).fit(X, a * y + b).predict_members(X)
+    members = BoostedEnsembleRegressor(**knobs).fit(X, a * y + b).predict_members(X)
     # Standardising loses digits of a y that is small against its mean: 1e-16 of |b|, through
     # forty trees whose splits stay the same ones.
     rounding = 1e-10 + 1e-14 * abs(b) / a
-    np.testing.assert_allclose(found[..., 0], a * expected[..., 0] + b, rtol=0, atol=a * rounding)
-    np.testing.assert_allclose(found[..., 1], a**2 * expected[..., 1], rtol=100 * rounding)
+    np.testing.assert_allclose(members[..., 0], a * expected[..., 0] + b, rtol=0, atol=a * rounding)
+    np.testing.assert_allclose(members[..., 1], a**2 * expected[..., 1], rtol=100 * rounding)
 
 
 def test_without_standardising_it_does(rng):
@@ -96,8 +96,8 @@ def test_threads_and_chunks_do_not_matter(data, kind, knobs, monkeypatch):
 
     expected = fit(1, 0.03)
     for n_jobs, chunk_seconds in ((8, 0.03), (2, 1e-9), (1, 1e9)):
-        for found, one in zip(fit(n_jobs, chunk_seconds), expected, strict=True):
-            np.testing.assert_array_equal(found, one)
+        for array, wanted in zip(fit(n_jobs, chunk_seconds), expected, strict=True):
+            np.testing.assert_array_equal(array, wanted)
 
 
 def test_predictions_do_not_depend_on_other_rows_or_threads(rng):

@@ -57,14 +57,14 @@ def naive_costs(model, row, most, kind, scales):
             offered.append([(v, c) for v, c in zip(values, cost, strict=True) if c >= 0.0])
         else:
             offered.append([(level, 1.0) for level in coding.levels if level != own])
-    found = [np.inf, np.inf]
+    least = [np.inf, np.inf]
     for n_columns in (1, 2):
         for columns in combinations(range(len(offered)), n_columns):
             table, costs = changed_rows(row, columns, offered)
             doubt = getattr(model.predict_uncertainty(table), kind)
             good = costs[doubt <= most]
-            found[n_columns - 1] = min([found[n_columns - 1], *good])
-    return found
+            least[n_columns - 1] = min([least[n_columns - 1], *good])
+    return least
 
 
 def changed_rows(row, columns, offered):
@@ -98,16 +98,16 @@ def test_it_is_the_smallest_of_all_changes(arguments, kind):
     rows = [*np.argsort(-doubt)[:2], int(np.flatnonzero(X["count"].isna() & (doubt > most))[0])]
     for position in rows:
         row = X.iloc[[position]]
-        one, two = naive_costs(model, row, most, kind, scales)
-        for n_columns, least in ((1, one), (2, min(one, two))):
-            found = find_smallest_change(model, row, most, kind, scales=scales, n_columns=n_columns)
-            assert (found is None) == np.isinf(least)
-            if found is not None:
+        of_one, of_two = naive_costs(model, row, most, kind, scales)
+        for n_columns, least in ((1, of_one), (2, min(of_one, of_two))):
+            edit = find_smallest_change(model, row, most, kind, scales=scales, n_columns=n_columns)
+            assert (edit is None) == np.isinf(least)
+            if edit is not None:
                 # The naive twin stands on the border or just behind it.
-                assert found.size == pytest.approx(least, abs=NEAR_ZERO)
-                after = getattr(found.uncertainty_after, kind)[0]
+                assert edit.size == pytest.approx(least, abs=NEAR_ZERO)
+                after = getattr(edit.uncertainty_after, kind)[0]
                 assert after <= most * (1 + SAME_SUM)
-                assert getattr(model.predict_uncertainty(found.row), kind)[0] == after
+                assert getattr(model.predict_uncertainty(edit.row), kind)[0] == after
 
 
 def test_classes_and_their_temperature():
@@ -117,9 +117,9 @@ def test_classes_and_their_temperature():
     doubt = model.predict_uncertainty(X).total
     most = float(np.quantile(doubt, 0.3))
     row = X.iloc[[int(np.argmax(doubt))]]
-    found = find_smallest_change(model, row, most, scales=np.ones(4))
-    assert found.size == pytest.approx(min(naive_costs(model, row, most, "total", np.ones(4))))
-    assert model.predict_uncertainty(found.row).total[0] <= most * (1 + SAME_SUM)
+    edit = find_smallest_change(model, row, most, scales=np.ones(4))
+    assert edit.size == pytest.approx(min(naive_costs(model, row, most, "total", np.ones(4))))
+    assert model.predict_uncertainty(edit.row).total[0] <= most * (1 + SAME_SUM)
 
 
 def test_columns_that_are_fixed_keep_their_values():
@@ -130,9 +130,9 @@ def test_columns_that_are_fixed_keep_their_values():
     free = find_smallest_change(model, row, most)
     assert free.columns
     for fixed in (free.columns[0], X.columns[free.columns[0]]):
-        found = find_smallest_change(model, row, most, fixed=[fixed])
-        assert found is None or free.columns[0] not in found.columns
-        assert found is None or found.size >= free.size
+        edit = find_smallest_change(model, row, most, fixed=[fixed])
+        assert edit is None or free.columns[0] not in edit.columns
+        assert edit is None or edit.size >= free.size
     assert find_smallest_change(model, row, most, fixed=list(X.columns)) is None
 
 
@@ -140,8 +140,8 @@ def test_a_row_below_the_level_keeps_all_values():
     X, y = make_table()
     model = BoostedEnsembleRegressor(n_members=2, **SMALL, stopping=None).fit(X, y)
     total = model.predict_uncertainty(X).total
-    found = find_smallest_change(model, X.iloc[[0]], float(total[0]) + 1e-9)
-    assert (found.columns, found.size) == ((), 0.0)
+    edit = find_smallest_change(model, X.iloc[[0]], float(total[0]) + 1e-9)
+    assert (edit.columns, edit.size) == ((), 0.0)
 
 
 def test_whole_numbers_are_suggested_where_only_they_were_seen():
@@ -149,9 +149,9 @@ def test_whole_numbers_are_suggested_where_only_they_were_seen():
     X = rng.integers(0, 20, (800, 2)).astype(float)
     y = rng.normal(0, np.where(X[:, 0] > 9, 3.0, 0.1))
     model = BoostedEnsembleRegressor(n_members=2, n_trees=100, random_state=0).fit(X, y)
-    found = find_smallest_change(model, [[15.0, 4.0]], 1.0)
-    assert found.columns == (0,)
-    assert found.after[0] in (8.0, 9.0, 10.0)  # the noise begins at 10
+    edit = find_smallest_change(model, [[15.0, 4.0]], 1.0)
+    assert edit.columns == (0,)
+    assert edit.after[0] in (8.0, 9.0, 10.0)  # the noise begins at 10
 
 
 def test_a_missing_value_is_filled_in_but_never_made():
@@ -160,14 +160,14 @@ def test_a_missing_value_is_filled_in_but_never_made():
     X[rng.random(600) < 0.3, 0] = np.nan
     y = rng.normal(0, np.where(np.isnan(X[:, 0]), 3.0, 0.1))
     model = BoostedEnsembleRegressor(n_members=2, n_trees=100, random_state=0).fit(X, y)
-    found = find_smallest_change(model, [[np.nan, 0.5]], 0.5)
-    assert (found.columns, found.size) == ((0,), 1.0)
-    assert 0.0 <= found.after[0] <= 1.0
+    edit = find_smallest_change(model, [[np.nan, 0.5]], 0.5)
+    assert (edit.columns, edit.size) == ((0,), 1.0)
+    assert 0.0 <= edit.after[0] <= 1.0
     # Being missing would now be the calm case.
     y = rng.normal(0, np.where(np.isnan(X[:, 0]), 0.1, 3.0))
     model = BoostedEnsembleRegressor(n_members=2, n_trees=100, random_state=0).fit(X, y)
-    found = find_smallest_change(model, [[0.5, 0.5]], 0.5)
-    assert found is None or not np.isnan(found.after).any()
+    edit = find_smallest_change(model, [[0.5, 0.5]], 0.5)
+    assert edit is None or not np.isnan(edit.after).any()
 
 
 def test_two_columns_where_one_after_the_other_finds_nothing():
@@ -179,9 +179,9 @@ def test_two_columns_where_one_after_the_other_finds_nothing():
     model.fit(X, y)
     row = [[0.9, 0.9, 0.5]]
     assert find_smallest_change(model, row, 0.3, n_columns=1) is None
-    found = find_smallest_change(model, row, 0.3)
-    assert found.columns == (0, 1)
-    assert found.after == pytest.approx((0.5, 0.5), abs=0.05)  # rows are 0.02 apart there
+    edit = find_smallest_change(model, row, 0.3)
+    assert edit.columns == (0, 1)
+    assert edit.after == pytest.approx((0.5, 0.5), abs=0.05)  # rows are 0.02 apart there
 
 
 @settings(max_examples=25, deadline=None)
@@ -220,7 +220,7 @@ def fitted():
 
 def naive_raw(models, codes, points):
     """A row's raw outputs tree by tree, by the definition of a leaf."""
-    forest, raw, found = models.forests[0], models.start.copy(), []
+    forest, raw, rows = models.forests[0], models.start.copy(), []
     for tree in range(points[-1]):
         leaf = 0
         for level in range(forest.levels[tree]):
@@ -230,8 +230,8 @@ def naive_raw(models, codes, points):
             leaf += int(right) << level
         raw = raw * (models.decay if tree else 1.0) + forest.values[tree, leaf]
         if tree + 1 in points:
-            found.append(raw)
-    return np.array(found)
+            rows.append(raw)
+    return np.array(rows)
 
 
 @pytest.mark.parametrize(
@@ -248,9 +248,9 @@ def naive_raw(models, codes, points):
         ({"n_columns": 3}, "n_columns"),
     ],
 )
-def test_impossible_arguments_are_refused(fitted, change, message):
+def test_impossible_arguments_are_refused(fitted, edit, message):
     model, X = fitted
-    arguments = {"row": X.iloc[[0]], "most": 0.1} | change
+    arguments = {"row": X.iloc[[0]], "most": 0.1} | edit
     if isinstance(arguments["row"], str):
         arguments["row"] = X.iloc[:2]
     with pytest.raises((InvalidParameter, InvalidData), match=message):

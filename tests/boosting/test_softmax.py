@@ -75,8 +75,8 @@ def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes
             / (4 * step**2)
             for d, e in zip(unit[triangle[0]], unit[triangle[1]], strict=True)
         ]
-        found = state.leaf_sums[here, n_classes + 1 :]
-        np.testing.assert_allclose(found, hessian, rtol=1e-5, atol=1e-5)
+        sums = state.leaf_sums[here, n_classes + 1 :]
+        np.testing.assert_allclose(sums, hessian, rtol=1e-5, atol=1e-5)
 
 
 def test_huge_logits_do_not_overflow(table):
@@ -125,9 +125,9 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, n_classes, python):
     for cell, root in enumerate(roots):
         expected = np.diag(p[cell]) - np.outer(p[cell], p[cell])
         np.testing.assert_allclose(root @ root.T, expected, atol=ZERO)
-        found = channels[cell, :n_classes] - gradients[cell]
+        added = channels[cell, :n_classes] - gradients[cell]
         np.testing.assert_allclose(
-            found, 0.5 * np.sqrt(counts[cell]) * root @ normals[cell], atol=ZERO
+            added, 0.5 * np.sqrt(counts[cell]) * root @ normals[cell], atol=ZERO
         )
 
 
@@ -159,8 +159,8 @@ def test_leaf_values_of_the_posterior(repeated, rng, n_classes, newton, python):
     for here in range(3):
         rows = np.flatnonzero(leaf[cell_of_row] == here)
         expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[here])
-        found = state.forest.values[0, here]
-        np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=ZERO)
+        written = state.forest.values[0, here]
+        np.testing.assert_allclose(written, expected, rtol=SAME_SUM, atol=ZERO)
     np.testing.assert_array_equal(state.forest.values[0, 3], 0.0)
 
 
@@ -191,10 +191,10 @@ def test_leaf_values(table, rng, n_classes, newton, python):
                 weight = np.diag(hessian)
             right = state.gradients[leaf == here].sum(axis=0)
             right = right + 0.7 * np.sqrt(weight) * normals[here]
-            found, expected = state.forest.values[tree, here], np.linalg.solve(hessian, right)
+            leaves, expected = state.forest.values[tree, here], np.linalg.solve(hessian, right)
             if newton:  # a common step of all logits is left out: no probability sees it
                 expected -= expected.mean()
-            np.testing.assert_allclose(found, 0.3 * expected, rtol=SAME_SUM, atol=ZERO)
+            np.testing.assert_allclose(leaves, 0.3 * expected, rtol=SAME_SUM, atol=ZERO)
         np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
         expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
         np.testing.assert_allclose(state.raw, expected, rtol=SAME_SUM)
@@ -263,5 +263,5 @@ def test_unrolled_and_general_kernels_agree(table, rng):
         values = numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1, random_strength=1.0, decay=0.99)
         boost_softmax(rows, sum_classes(cells, codes, 3), state, values, 0, 0, 0, 3, width)
         forests.append(state.forest)
-    for one, other in zip(*forests, strict=True):
-        np.testing.assert_allclose(one, other, rtol=SAME_SUM)
+    for unrolled, other in zip(*forests, strict=True):
+        np.testing.assert_allclose(unrolled, other, rtol=SAME_SUM)

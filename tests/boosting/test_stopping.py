@@ -314,11 +314,11 @@ def test_classes_stop_at_one_number_of_trees_with_one_temperature(name, data):
 @pytest.mark.parametrize("name", ["independent", "virtual", "cyclical"])
 def test_threads_do_not_matter(kind, name, data):
     y = target_of(kind, data)
-    one, other = (
+    alone, other = (
         kind(**SMALL, **ENSEMBLES[name], n_jobs=n_jobs).fit(data.X, y) for n_jobs in (1, 4)
     )
-    np.testing.assert_array_equal(one.predict_members(data.X), other.predict_members(data.X))
-    for field, value in vars(one.clocks_).items():
+    np.testing.assert_array_equal(alone.predict_members(data.X), other.predict_members(data.X))
+    for field, value in vars(alone.clocks_).items():
         np.testing.assert_array_equal(getattr(other.clocks_, field), value)
 
 
@@ -351,14 +351,14 @@ def test_default_intervals_hold(rng):
     train, new = (make_heteroscedastic(n, random_state=n) for n in (800, 4000))
     X, Z = (np.column_stack([part.X, rng.normal(size=(len(part.y), 4))]) for part in (train, new))
     knobs = {"n_members": 3, "n_trees": 400, "random_state": 0}
-    found = {}
+    coverage = {}
     for stopping in (None, "two_clocks"):
         model = BoostedEnsembleRegressor(**knobs, stopping=stopping).fit(X, train.y)
         lower, upper = model.predict_distribution(Z).interval(0.9)
-        found[stopping] = np.mean((lower <= new.y) & (new.y <= upper))
+        coverage[stopping] = np.mean((lower <= new.y) & (new.y <= upper))
     error = np.sqrt(0.09 / 800 + 0.09 / 4000)  # of the rows that choose and of those that count
-    assert abs(found["two_clocks"] - 0.9) < 4 * error
-    assert found[None] < 0.9 - 8 * error
+    assert abs(coverage["two_clocks"] - 0.9) < 4 * error
+    assert coverage[None] < 0.9 - 8 * error
 
 
 def test_stopped_copies_refuse_trees_that_are_not_there(data):

@@ -55,10 +55,10 @@ def test_traces_are_in_the_unit_of_y():
         "cycle_length": 10,
         "random_state": 0,
     }
-    one = BoostedEnsembleRegressor(**knobs).fit(heart.X, heart.y)
+    small = BoostedEnsembleRegressor(**knobs).fit(heart.X, heart.y)
     ten = BoostedEnsembleRegressor(**knobs).fit(heart.X, 10.0 * heart.y)
     np.testing.assert_allclose(
-        ten.traces_[0].train_loss, one.traces_[0].train_loss + math.log(10.0), rtol=CANCELLED
+        ten.traces_[0].train_loss, small.traces_[0].train_loss + math.log(10.0), rtol=CANCELLED
     )
 
 

@@ -128,9 +128,9 @@ def test_moving_the_truncations_refits_nothing(data, kind, method, no_fit):
             expected = expected[-n_members:]  # the last, best trained truncations
         chosen = {"truncation_step": step, "truncation_start": start, "n_members": n_members}
         np.testing.assert_array_equal(model.predict_members(X, **chosen), expected)
-        found, again = model.predict_uncertainty(X, **chosen), other.predict_uncertainty(X)
+        uncertainty, again = model.predict_uncertainty(X, **chosen), other.predict_uncertainty(X)
         if n_members is None:
-            for part, same in zip(found, again, strict=True):
+            for part, same in zip(uncertainty, again, strict=True):
                 np.testing.assert_array_equal(part, same)
         assert len(model.member_trees(step, start)) >= len(expected)
 

@@ -113,13 +113,13 @@ def test_rows_that_are_drawn_bring_their_weight(rng, n_classes, merge, subsample
         softmax_gradients(sums, state, values, 1.0, np.uint64(9))
         return state.gradients, sums.graded, state.channels  # probabilities have no weight
 
-    one, other, both = sums_of(weights[0]), sums_of(weights[1]), sums_of(weights.sum(axis=0))
-    for first, second, together in zip(one, other, both, strict=True):
+    left, other, both = sums_of(weights[0]), sums_of(weights[1]), sums_of(weights.sum(axis=0))
+    for first, second, together in zip(left, other, both, strict=True):
         np.testing.assert_allclose(first + second, together, rtol=CANCELLED, atol=NEAR_ZERO)
     np.testing.assert_allclose(
-        sums_of(3 * weights[0])[2], 3 * one[2], rtol=CANCELLED, atol=NEAR_ZERO
+        sums_of(3 * weights[0])[2], 3 * left[2], rtol=CANCELLED, atol=NEAR_ZERO
     )
-    counted = one[2][:, -1].sum() / weights[0].sum()
+    counted = left[2][:, -1].sum() / weights[0].sum()
     assert counted == pytest.approx(subsample, abs=0.1 if subsample < 1.0 else ZERO)
 
 
@@ -144,7 +144,7 @@ def test_catboost_takes_weights(rng, method):
     X, weight = rng.normal(size=(400, 2)), rng.integers(0, 4, 400)
     y = X[:, 0] + np.where(weight > 1, 1.0, -1.0) + 0.1 * rng.normal(size=400)
     knobs = {**SMALL, "engine": "catboost", "method": method, "n_trees": 100}
-    found = [
+    means = [
         BoostedEnsembleRegressor(**knobs).fit(a, b, sample_weight=w).predict(X).mean()
         for a, b, w in (
             (X, y, weight),
@@ -152,8 +152,8 @@ def test_catboost_takes_weights(rng, method):
             (X, y, None),
         )
     ]
-    assert abs(found[0] - found[1]) < 0.1
-    assert abs(found[2] - found[1]) > 0.3
+    assert abs(means[0] - means[1]) < 0.1
+    assert abs(means[2] - means[1]) > 0.3
 
 
 def test_level_means_are_those_of_repeated_rows(rng):
@@ -162,11 +162,11 @@ def test_level_means_are_those_of_repeated_rows(rng):
     repeated = column.iloc[np.arange(500).repeat(weight)]
     for n_classes in (None, 2, 3):
         y = rng.normal(size=500) + codes if n_classes is None else codes % n_classes
-        found, matrix = fit_encoding(column, y, n_classes, ["shop"], 0, weight.astype(float))
+        encoding, matrix = fit_encoding(column, y, n_classes, ["shop"], 0, weight.astype(float))
         expected = fit_encoding(repeated, y.repeat(weight), n_classes, ["shop"], 0)[0]
-        one, other = found.columns[0], expected.columns[0]
-        np.testing.assert_allclose(one.means, other.means, rtol=SAME_SUM)
-        np.testing.assert_allclose(one.fallback, other.fallback, rtol=SAME_SUM)
+        own, other = encoding.columns[0], expected.columns[0]
+        np.testing.assert_allclose(own.means, other.means, rtol=SAME_SUM)
+        np.testing.assert_allclose(own.fallback, other.fallback, rtol=SAME_SUM)
         # Weights that are all 2 change no mean of a level; the folds are the same.
         double = fit_encoding(column, y, n_classes, ["shop"], 0, np.full(500, 2.0))[1]
         plain = fit_encoding(column, y, n_classes, ["shop"], 0)[1]
@@ -191,29 +191,29 @@ def test_clocks_count_weighted_rows(rng):
     mean = np.array([0.5, 0.1, 0.02])[:, None] * rng.normal(size=(3, 80)) + [[0.4], [0.0], [-0.1]]
     data = np.array([2.0, 0.5, 0.2])[:, None] * np.ones(80)
     shared = {"n_trees": np.array([5, 10, 20]), "for_mean": np.ones(3, bool)}
-    one = Stages(mean=mean, knowledge=0.1 * data, data=data, y=y, weight=weight * 1.0, **shared)
+    rows = Stages(mean=mean, knowledge=0.1 * data, data=data, y=y, weight=weight * 1.0, **shared)
     rows = np.arange(80).repeat(weight)
     other = Stages(
         mean=mean[:, rows], knowledge=0.1 * data[:, rows], data=data[:, rows], y=y[rows], **shared
     )
     for tails in ("normal", "student"):
-        found, expected = choose_clocks(one, tails), choose_clocks(other, tails)
-        assert (found.mean_trees, found.scale_trees) == (expected.mean_trees, expected.scale_trees)
-        assert found.factor == pytest.approx(expected.factor, rel=1e-6)
-        np.testing.assert_allclose(found.nll, expected.nll, rtol=CANCELLED)
-        np.testing.assert_allclose(found.rmse, expected.rmse, rtol=SAME_SUM)
+        own, expected = choose_clocks(rows, tails), choose_clocks(other, tails)
+        assert (own.mean_trees, own.scale_trees) == (expected.mean_trees, expected.scale_trees)
+        assert own.factor == pytest.approx(expected.factor, rel=1e-6)
+        np.testing.assert_allclose(own.nll, expected.nll, rtol=CANCELLED)
+        np.testing.assert_allclose(own.rmse, expected.rmse, rtol=SAME_SUM)
     logits = rng.normal(size=(2, 80, 3))
     log_p = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     codes = rng.integers(0, 3, 80)
     shared = {"n_trees": np.array([5])}
-    found = choose_class_clocks(
+    own = choose_class_clocks(
         ClassStages(log_probabilities=(log_p,), codes=codes, weight=weight * 1.0, **shared)
     )
     expected = choose_class_clocks(
         ClassStages(log_probabilities=(log_p[:, rows],), codes=codes[rows], **shared)
     )
-    assert found.temperature == pytest.approx(expected.temperature, rel=1e-6)
-    np.testing.assert_allclose(found.log_loss, expected.log_loss, rtol=CANCELLED)
+    assert own.temperature == pytest.approx(expected.temperature, rel=1e-6)
+    np.testing.assert_allclose(own.log_loss, expected.log_loss, rtol=CANCELLED)
 
 
 @BOTH
@@ -244,13 +244,13 @@ def test_class_weights_are_weights_of_rows(table):
     balanced = BoostedEnsembleClassifier(**SMALL, class_weight="balanced")
     rare = (y == "yes").mean()
     expected = plain.fit(X, y, sample_weight=np.where(y == "yes", 0.5 / rare, 0.5 / (1 - rare)))
-    found = balanced.fit(X, y)
-    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=CANCELLED)
-    assert found.total_weight_ == pytest.approx(len(y))
+    model = balanced.fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=CANCELLED)
+    assert model.total_weight_ == pytest.approx(len(y))
     # Balanced counts weighted rows too.
-    one = balanced.fit(X, y, sample_weight=weight).predict_proba(X)
+    weighted = balanced.fit(X, y, sample_weight=weight).predict_proba(X)
     other = balanced.fit(X.repeat(weight, axis=0), y.repeat(weight)).predict_proba(X)
-    np.testing.assert_allclose(one, other, rtol=CANCELLED)
+    np.testing.assert_allclose(weighted, other, rtol=CANCELLED)
 
 
 @BOTH

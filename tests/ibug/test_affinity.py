@@ -48,10 +48,10 @@ def test_neighbours_equal_the_twin(problem):
     train = pack_leaves(leaves)
     counts = naive_affinities(leaves, query, trees)
     np.testing.assert_array_equal(count_affinities(train, query, trees), counts)
-    found = nearest(train, query, k, trees)
+    near = nearest(train, query, k, trees)
     indices, affinities = naive_nearest(counts, k)
-    np.testing.assert_array_equal(found.indices, indices)
-    np.testing.assert_array_equal(found.affinities, affinities)
+    np.testing.assert_array_equal(near.indices, indices)
+    np.testing.assert_array_equal(near.affinities, affinities)
 
 
 # Rows and trees around the sizes of blocks (512), of groups of queries (16) and of 8-bit counters
@@ -72,10 +72,10 @@ def test_neighbours_equal_numpy_around_block_sizes(n_rows, n_trees, n_queries, n
     np.testing.assert_array_equal(count_affinities(train, query), counts)
     order = np.lexsort((np.broadcast_to(np.arange(n_rows), counts.shape), -counts))
     for k in (1, 20, n_rows):
-        found = nearest(train, query, k)
-        np.testing.assert_array_equal(found.indices, order[:, :k])
+        near = nearest(train, query, k)
+        np.testing.assert_array_equal(near.indices, order[:, :k])
         np.testing.assert_array_equal(
-            found.affinities, np.take_along_axis(counts, order[:, :k], axis=1)
+            near.affinities, np.take_along_axis(counts, order[:, :k], axis=1)
         )
 
 
@@ -101,8 +101,8 @@ def test_a_row_shares_all_trees_with_itself_and_affinity_is_symmetric(rng):
 
 def test_ties_go_to_the_lowest_training_index():
     leaves = np.zeros((2000, 3), int)
-    found = nearest(pack_leaves(leaves), leaves[:2], 700)
-    np.testing.assert_array_equal(found.indices, [np.arange(700)] * 2)
+    near = nearest(pack_leaves(leaves), leaves[:2], 700)
+    np.testing.assert_array_equal(near.indices, [np.arange(700)] * 2)
 
 
 def test_the_order_of_training_rows_does_not_change_affinities(rng):
@@ -117,8 +117,8 @@ def test_the_order_of_training_rows_does_not_change_affinities(rng):
 def test_threads_do_not_change_the_result(n_jobs, rng):
     train = pack_leaves(draw_leaves(rng, 800, 30, 5))
     query = draw_leaves(rng, 150, 30, 5)
-    one, several = nearest(train, query, 10, n_jobs=1), nearest(train, query, 10, n_jobs=n_jobs)
-    np.testing.assert_array_equal(one.indices, several.indices)
+    alone, several = nearest(train, query, 10, n_jobs=1), nearest(train, query, 10, n_jobs=n_jobs)
+    np.testing.assert_array_equal(alone.indices, several.indices)
 
 
 def test_steps_over_training_rows_do_not_change_the_result(monkeypatch, rng):
@@ -140,9 +140,9 @@ def test_chunks_pack_like_the_whole(rng):
 
 
 def test_255_leaves_fit_into_one_byte_and_256_do_not():
-    one, two = (pack_leaves(np.arange(n)[:, None]) for n in (255, 256))
-    assert (len(one.planes.high), len(two.planes.high)) == (0, 1)
-    for train, n in ((one, 255), (two, 256)):
+    narrow, wide = (pack_leaves(np.arange(n)[:, None]) for n in (255, 256))
+    assert (len(narrow.planes.high), len(wide.planes.high)) == (0, 1)
+    for train, n in ((narrow, 255), (wide, 256)):
         # 300 and 65,535 are leaves without training rows, whatever their bytes look like.
         query = np.array([[0], [n - 1], [300], [65_535]])
         counts = count_affinities(train, query)
@@ -278,13 +278,13 @@ def test_neighbours_are_the_authors(name, reference_dir):
     source = load_leaf_source(reference_dir / f"ibug_{name}.lgb.txt")
     k = int(theirs["k"])
     train = pack_leaves(source.leaf_matrix(theirs["X_fit"]))
-    found = nearest(train, source.leaf_matrix(theirs["X_test"]), k + 1)
-    clear = found.affinities[:, k - 1] > found.affinities[:, k]
+    near = nearest(train, source.leaf_matrix(theirs["X_test"]), k + 1)
+    clear = near.affinities[:, k - 1] > near.affinities[:, k]
     assert clear.sum() > 20
     ours, reference = (np.sort(i[clear][:, :k], axis=1) for i in
-                       (found.indices, theirs["neighbor_index"]))  # fmt: skip
+                       (near.indices, theirs["neighbor_index"]))  # fmt: skip
     np.testing.assert_array_equal(ours, reference)
-    scale = theirs["y_fit"][found.indices[clear, :k]].std(axis=1)
+    scale = theirs["y_fit"][near.indices[clear, :k]].std(axis=1)
     scale = np.maximum(scale, 1e-15)  # the authors' smallest
     # Their scales are float32.
     np.testing.assert_allclose(scale, theirs["scale"][clear], rtol=1e-5)
@@ -298,6 +298,6 @@ def test_neighbours_of_a_model_share_its_leaves(rng):
     X = rng.normal(size=(300, 3))
     source = leaf_source(HistGradientBoostingRegressor(max_iter=30).fit(X, X[:, 0]))
     train = pack_leaves(source.leaf_chunks(X), len(X))
-    found = nearest(train, source.leaf_matrix(X), 5)
-    np.testing.assert_array_equal(found.affinities[:, 0], source.n_trees)
-    assert (found.indices[:, 0] <= np.arange(300)).all()
+    near = nearest(train, source.leaf_matrix(X), 5)
+    np.testing.assert_array_equal(near.affinities[:, 0], source.n_trees)
+    assert (near.indices[:, 0] <= np.arange(300)).all()

@@ -150,14 +150,14 @@ def test_arrays_have_no_text(table):
         model.predict(pd.DataFrame({"size": ["a"], "kind": ["a"]}))
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["named", "unnamed"])
-def test_an_array_of_objects_is_read_as_a_frame(told):
+@pytest.mark.parametrize("declared", [True, False], ids=["named", "unnamed"])
+def test_an_array_of_objects_is_read_as_a_frame(declared):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({0: rng.normal(size=200), 1: rng.choice(["a", "b", "c"], 200)})
     y = frame[0] + 3.0 * (frame[1] == "a")
 
     def fitted(X):
-        settings = {"cat_features": [1]} if told else {}
+        settings = {"cat_features": [1]} if declared else {}
         base = CatBoostRegressor(
             iterations=30, random_seed=0, verbose=False, allow_writing_files=False, **settings
         )

@@ -152,9 +152,9 @@ def test_fewer_trees_need_no_refit(order, model, table, fitted_gbm, new):
     assert affinities.max() <= 7
     scale = model.predict_distribution(new[0], 12, **choice).scale
     assert scale.shape == (50,)
-    found = model.find_neighborhood(new[0], 12, **choice)
-    assert found.n_trees == 7
-    np.testing.assert_array_equal(model.predict_distribution(found, 12).scale, scale)
+    neighborhood = model.find_neighborhood(new[0], 12, **choice)
+    assert neighborhood.n_trees == 7
+    np.testing.assert_array_equal(model.predict_distribution(neighborhood, 12).scale, scale)
 
 
 def test_trees_that_count():
@@ -255,8 +255,8 @@ def test_the_scale_follows_the_unit_of_y(table, factor):
             GradientBoostingRegressor(n_estimators=20, random_state=0), random_state=0
         ).fit(X, unit * y)
         near[unit] = model.find_neighborhood(X[:50]), model
-    (small, one), (large, other) = near.values()
-    assert one.delta_ > 0.0  # else nothing is tried here
-    assert other.delta_ == pytest.approx(factor * one.delta_)
-    ours, theirs = one.predict_distribution(small).scale, other.predict_distribution(large).scale
+    (small, base), (large, other) = near.values()
+    assert base.delta_ > 0.0  # else nothing is tried here
+    assert other.delta_ == pytest.approx(factor * base.delta_)
+    ours, theirs = base.predict_distribution(small).scale, other.predict_distribution(large).scale
     np.testing.assert_allclose(theirs, factor * ours, rtol=1e-6)

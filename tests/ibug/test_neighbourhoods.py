@@ -37,7 +37,7 @@ def test_a_neighbourhood_of_another_fit_is_refused(table):
     X, y = table
     gbm = GradientBoostingRegressor(**GBM).fit(X, y)
     model = IBUGRegressor(gbm, 5).fit(X, y)
-    found = model.find_neighborhood(X[:9], 10)
+    neighborhood = model.find_neighborhood(X[:9], 10)
     for other in (
         IBUGRegressor(gbm, 5).fit(X[:100], y[:100]),
         IBUGRegressor(gbm, 5).fit(X, y + 1.0),
@@ -45,9 +45,9 @@ def test_a_neighbourhood_of_another_fit_is_refused(table):
     ):
         for ask in (other.predict, other.predict_distribution, other.kneighbors, other.scale_path):
             with pytest.raises(InvalidParameter, match=r"^This neighbourhood belongs to another"):
-                ask(found)
+                ask(neighborhood)
     for same in (IBUGRegressor(gbm, 5).fit(X, y), copy.deepcopy(model)):
-        np.testing.assert_array_equal(same.predict(found), gbm.predict(X[:9]))
+        np.testing.assert_array_equal(same.predict(neighborhood), gbm.predict(X[:9]))
 
 
 @pytest.mark.parametrize("n_neighbors", [5, "tune"])

@@ -82,12 +82,12 @@ def test_a_kernel_density_is_scipys():
     grid = np.linspace(-2.0, 25.0, 9)
     for row in range(len(targets)):
         theirs = stats.gaussian_kde(targets[row], bw_method="scott")
-        one = Posterior(
+        density = Posterior(
             "kde", posterior.loc[:1], posterior.scale[row : row + 1], None, targets[[row]]
         )
         # The same sum of k exponentials, once as a log-sum-exp.
         np.testing.assert_allclose(
-            log_density(one, grid[None])[0], theirs.logpdf(grid), rtol=CANCELLED
+            log_density(density, grid[None])[0], theirs.logpdf(grid), rtol=CANCELLED
         )
 
 
@@ -260,10 +260,10 @@ def test_draws_follow_the_cdf_and_the_seed(family):
     assert draws.shape == (2000, 2)
     np.testing.assert_array_equal(draws, sample(posterior, 2000, random_state=3))
     for row in range(2):
-        one = Posterior(*(None if part is None else part[row : row + 1] if i else part
+        own = Posterior(*(None if part is None else part[row : row + 1] if i else part
                           for i, part in enumerate(posterior)))  # fmt: skip
         # 1.95 / sqrt(n) is exceeded once in a thousand; the seed is fixed.
-        gap = stats.kstest(draws[:, row], lambda y, one=one: cdf(one, y[None])[0]).statistic
+        gap = stats.kstest(draws[:, row], lambda y, own=own: cdf(own, y[None])[0]).statistic
         assert gap < 1.95 / np.sqrt(2000)
 
 
@@ -395,8 +395,8 @@ def test_a_likelihood_is_that_of_an_interval(family):
     posterior = fitted(family, gamma_targets(4, 41, seed=6), "likelihood")
     y = np.array([4.0, 5.0, 6.0, 7.0])
     share = cdf(posterior, y + 0.5) - cdf(posterior, y - 0.5)
-    found = log_likelihood(posterior, y, 1.0)
-    np.testing.assert_allclose(found, np.log(share), rtol=1e-12)
+    logs = log_likelihood(posterior, y, 1.0)
+    np.testing.assert_allclose(logs, np.log(share), rtol=1e-12)
     # Of a small interval it is the density's; beyond what floats tell apart it is the density.
     dense = log_density(posterior, y)
     np.testing.assert_allclose(log_likelihood(posterior, y, 1e-4), dense, rtol=1e-6)

@@ -50,11 +50,11 @@ def test_impossible_k_are_refused(k, text, table, fitted_gbm, model, new):
 
 
 def test_a_neighbourhood_holds_no_more_than_was_searched(model, new):
-    found = model.find_neighborhood(new[0], 5)
+    neighborhood = model.find_neighborhood(new[0], 5)
     with refused(InvalidParameter, "holds 5 neighbours for each row, but 6 were asked for"):
-        model.neighbor_targets(found, 6)
+        model.neighbor_targets(neighborhood, 6)
     with refused(InvalidParameter, "searched with fixed trees"):
-        model.predict_distribution(found, 5, n_trees_sampled=3)
+        model.predict_distribution(neighborhood, 5, n_trees_sampled=3)
 
 
 def bad_fits(X, y):

@@ -56,15 +56,15 @@ def test_the_family_is_the_best_by_the_score_that_was_asked_for(scoring, monkeyp
                 means[name] = -np.log(share).mean()
     setting = model.setting_for()
     parts = [(near, setting, y_near)]
-    found = score_rows(parts, model.y_train_, "matched", 1, scoring=scoring)
-    values = dict(zip(found.families, found.nll if found.crps is None else found.crps, strict=True))
+    every = score_rows(parts, model.y_train_, "matched", 1, scoring=scoring)
+    values = dict(zip(every.families, every.nll if every.crps is None else every.crps, strict=True))
     for name, mean in means.items():
         if name != "normal":  # which `predict_distribution` has in closed form
             assert values[name] == pytest.approx(mean, rel=1e-6)
-    assert found.best == min(means, key=means.get)
+    assert every.best == min(means, key=means.get)
     # A part of the rows is enough for a mean, and rows that weigh nothing do not count.
     monkeypatch.setattr("gbuq_core.ibug.family_scores._MOST_BY_CRPS", 7)
     few = score_rows(parts, model.y_train_, "matched", 1, np.ones(len(y_near)), scoring)
-    np.testing.assert_allclose(few.nll, found.nll, rtol=1e-12)
+    np.testing.assert_allclose(few.nll, every.nll, rtol=1e-12)
     if scoring == "crps":
-        assert np.nanmax(np.abs(few.crps - found.crps)) > 0.0
+        assert np.nanmax(np.abs(few.crps - every.crps)) > 0.0

@@ -99,12 +99,12 @@ def test_whole_weights_in_the_neighbourhood_equal_repeated_rows(
     assert weighted.n_neighbors_ == repeated.n_neighbors_
     for name in ("min_scale_", "gamma_", "delta_"):
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-6)
-    one, other = weighted.predict_distribution(new), repeated.predict_distribution(new)
-    np.testing.assert_allclose(one.scale, other.scale, rtol=1e-7)
+    law_of_weights, other = weighted.predict_distribution(new), repeated.predict_distribution(new)
+    np.testing.assert_allclose(law_of_weights.scale, other.scale, rtol=1e-7)
     for name, given_ in (
         ("logpdf", y_new), ("cdf", y_new), ("crps", y_new), ("quantile", [0.1, 0.6])
     ):  # fmt: skip
-        left, right = (getattr(law, name)(given_) for law in (one, other))
+        left, right = (getattr(law, name)(given_) for law in (law_of_weights, other))
         np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-7)
 
 
@@ -119,13 +119,13 @@ def test_neighbours_are_those_of_repeated_rows(table, trees):
     kept, place = np.flatnonzero(weight), np.arange(len(X)).repeat(weight)
     indices, affinities = weighted.kneighbors(X[:30])
     copies, near = repeated.kneighbors(X[:30])
-    found = weighted.find_neighborhood(X[:30], 7)
-    assert found.n_places >= 7
+    neighborhood = weighted.find_neighborhood(X[:30], 7)
+    assert neighborhood.n_places >= 7
     for row in range(30):
-        taken = found.places(7)[row].astype(int)
-        own = found.indices[row]
+        taken = neighborhood.places(7)[row].astype(int)
+        own = neighborhood.indices[row]
         np.testing.assert_array_equal(kept[own].repeat(taken), place[copies[row]])
-        np.testing.assert_array_equal(found.affinities[row].repeat(taken), near[row])
+        np.testing.assert_array_equal(neighborhood.affinities[row].repeat(taken), near[row])
         used = indices[row] >= 0
         np.testing.assert_array_equal(indices[row][used], own[taken > 0])
         assert (affinities[row][~used] == 0).all()
@@ -136,9 +136,9 @@ def test_neighbours_are_those_of_repeated_rows(table, trees):
         weighted.neighbor_class_shares(X[:30], labels[kept]).shares,
         repeated.neighbor_class_shares(X[:30], labels[place]).shares,
     )
-    one, other = weighted.scale_path(X[:30]), repeated.scale_path(X[:30])
-    np.testing.assert_array_equal(one.n_neighbors, other.n_neighbors)
-    np.testing.assert_allclose(one.scale, other.scale, rtol=1e-7, atol=NEAR_ZERO)
+    path, other = weighted.scale_path(X[:30]), repeated.scale_path(X[:30])
+    np.testing.assert_array_equal(path.n_neighbors, other.n_neighbors)
+    np.testing.assert_allclose(path.scale, other.scale, rtol=1e-7, atol=NEAR_ZERO)
     for asked in (None, X[:30]):
         left, right = weighted.leaf_density(asked), repeated.leaf_density(asked)
         np.testing.assert_allclose(left.visited, right.visited)
@@ -182,16 +182,16 @@ def test_fractions_take_shares_of_the_places(seed, k):
     weight = rng.integers(1, 17, 40) / 8.0
     train = pack_leaves(leaves)
     asked = rng.integers(0, 3, (5, 6))
-    found = nearest_places(train, asked, k, weight)
+    near = nearest_places(train, asked, k, weight)
     y = rng.normal(size=40)
-    std = running_std(y[found.indices], [k], weight[found.indices])[:, 0]
+    std = running_std(y[near.indices], [k], weight[near.indices])[:, 0]
     for row, counts in enumerate(count_affinities(train, asked)):
         left, taken = float(k), np.zeros(40)
         for i in np.argsort(-counts.astype(int), kind="stable"):
             taken[i] = min(weight[i], left)
             left -= taken[i]
         own = np.flatnonzero(taken)
-        assert set(own) <= set(found.indices[row])
+        assert set(own) <= set(near.indices[row])
         mean = np.average(y, weights=taken)
         expected = np.sqrt(np.average((y - mean) ** 2, weights=taken))
         assert std[row] == pytest.approx(expected, abs=1e-7)
@@ -205,15 +205,15 @@ def test_families_of_shares_are_those_of_repeated_targets(family, fit, rng):
     places = rng.integers(1, 4, (20, 8)).astype(float)
     places[:, -1] = 24.0 - places[:, :-1].sum(axis=1)
     loc, scale = np.full(20, 3.0), np.full(20, 1.5)
-    found = fit_posterior(family, loc, scale, targets, fit=fit, places=places)
+    weighted = fit_posterior(family, loc, scale, targets, fit=fit, places=places)
     for row in range(20):
         copies = targets[row].repeat(places[row].astype(int))[None]
         own = fit_posterior(family, loc[:1], scale[:1], copies, fit=fit)
         points = np.array([1.0, 2.5, 6.0])
-        left = log_density(found, np.tile(points, (20, 1)))[row]
+        left = log_density(weighted, np.tile(points, (20, 1)))[row]
         np.testing.assert_allclose(left, log_density(own, points[None])[0], rtol=1e-6)
         np.testing.assert_allclose(
-            [part[row] for part in moments(found)], [part[0] for part in moments(own)], rtol=1e-6
+            [part[row] for part in moments(weighted)], [part[0] for part in moments(own)], rtol=1e-6
         )
 
 

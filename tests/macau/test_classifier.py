@@ -35,7 +35,7 @@ def theirs_and_ours(reference_dir, leaf_model):
         leaf_model, source, combine="std", tail="clip", inference="label", n_jobs=1
     ).fit(kept["X_fit"], kept["y_fit"])
     total, data, knowledge = model.predict_uncertainty(kept["X_test"])
-    found = {
+    ours = {
         "prediction": model.predict_proba(kept["X_test"])[:, 1],
         "total_std": total,
         "aleatoric_std": data,
@@ -43,8 +43,8 @@ def theirs_and_ours(reference_dir, leaf_model):
         **model.score_novelty(kept["X_test"])._asdict(),
     }
     theirs = dict(zip(kept["columns"].tolist(), kept[leaf_model].T, strict=True))
-    assert theirs.keys() == found.keys()
-    return theirs, found, model, kept
+    assert theirs.keys() == ours.keys()
+    return theirs, ours, model, kept
 
 
 # The authors' logistic regressions end where scikit-learn's lbfgs does by default, when no entry
@@ -58,11 +58,11 @@ STOPPED_EARLY = {"prediction": 1e-4, "epistemic_std": 1e-4, "aleatoric_std": 2e-
 @pytest.mark.parity
 @pytest.mark.parametrize("leaf_model", ["linear", "basic"])
 def test_equals_the_authors_classifier(leaf_model, reference_dir):
-    theirs, found, _, _ = theirs_and_ours(reference_dir, leaf_model)
+    theirs, ours, _, _ = theirs_and_ours(reference_dir, leaf_model)
     for name, values in theirs.items():
         # z-scores as in the tests of novelty; everything else of "basic" are means of shares.
         room = STOPPED_EARLY.get(name, 1e-8) if leaf_model == "linear" else 1e-8
-        np.testing.assert_allclose(found[name], values, rtol=0, atol=room, err_msg=name)
+        np.testing.assert_allclose(ours[name], values, rtol=0, atol=room, err_msg=name)
 
 
 def twins(model, X, y, new, trees, tol):
@@ -100,13 +100,13 @@ def test_logistic_regression_is_scikit_learns(n, k, seed):
     Z = rng.normal(size=(n, k)) * 10.0 ** rng.uniform(-2, 1, k)
     y = (Z[:, 0] + rng.normal(size=n) > 0).astype(float)
     y[:2] = 0.0, 1.0
-    found = np.empty(k + 1)
-    fit_logistic(Z, y, found)
+    coefficients = np.empty(k + 1)
+    fit_logistic(Z, y, coefficients)
     twin = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(Z, y)
     wanted = np.append(twin.coef_[0], twin.intercept_)
     # Gradients below 1e-10 a row, and a Hessian of at least 1 for the weights; an intercept whose
     # Hessian is 1e-3 (all but certain labels) multiplies that by a thousand.
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(coefficients, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_separable_labels_and_far_values_end_in_finite_weights(rng):
@@ -203,11 +203,11 @@ def test_inference_novelty_of_classes():
 def test_three_classes_score_the_novelty_of_the_likeliest(rng):
     X, codes = blobs(rng)
     model = small().fit(X, codes)
-    found, alone = model.score_novelty(X[:30]), [model.score_novelty(X[i : i + 1]) for i in (0, 7)]
-    for i, one in zip((0, 7), alone, strict=True):
-        np.testing.assert_allclose(np.ravel(one), np.array(found)[:, i], rtol=SAME_SUM)
+    scores, alone = model.score_novelty(X[:30]), [model.score_novelty(X[i : i + 1]) for i in (0, 7)]
+    for i, row in zip((0, 7), alone, strict=True):
+        np.testing.assert_allclose(np.ravel(row), np.array(scores)[:, i], rtol=SAME_SUM)
     far = model.score_novelty([[30.0, -30.0, 0.0]])
-    assert far.novelty[0] > found.novelty.max()
+    assert far.novelty[0] > scores.novelty.max()
 
 
 def test_a_leaf_of_one_class_is_certain():

@@ -75,26 +75,26 @@ def test_equals_the_authors_novelty(name, reference_dir):
     fitted = set_up(
         kept["X_fit"], load_leaf_source(reference_dir / f"macau_{name}.lgb.txt", task=task)
     )
-    found = score(fitted, kept["X_test"], "clip")
+    scores = score(fitted, kept["X_test"], "clip")
     columns = kept["columns"].tolist()
     for field in ("novelty", "conditional_novelty", "novelty_std", "conditional_novelty_std"):
         theirs = kept["linear"][:, columns.index(field)]
         # Near +-5.2 a rounding of 1e-16 of a share moves z by 1e-16 / pdf(5.2) = 2e-10.
-        np.testing.assert_allclose(getattr(found, field), theirs, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(getattr(scores, field), theirs, rtol=0, atol=1e-8)
 
 
 def test_equals_scikit_learn_in_every_leaf(bent, rng):
     X = bent.X[:30] + rng.normal(size=(30, 4))
     _, numbers, table, _, _ = parts(bent, X)
-    found = score(bent, X, "clip")
+    scores = score(bent, X, "clip")
     n_rows = np.diff(table.begin)[numbers]
     for conditional, field in enumerate(("novelty", "conditional_novelty")):
         z = np.column_stack([
             naive.tree_z(bent.X, X, table, numbers, t, conditional) for t in range(table.n_trees)
         ])  # fmt: skip
-        np.testing.assert_allclose(getattr(found, field), z.mean(axis=1), rtol=0, atol=1e-7)
+        np.testing.assert_allclose(getattr(scores, field), z.mean(axis=1), rtol=0, atol=1e-7)
         spread = naive.weighted_spread(z, n_rows)
-        np.testing.assert_allclose(getattr(found, f"{field}_std"), spread, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(getattr(scores, f"{field}_std"), spread, rtol=0, atol=1e-7)
 
 
 @given(n=st.integers(2, 40), p=st.integers(1, 7), seed=st.integers(0, 2**32))
@@ -117,12 +117,12 @@ def test_shrinkage_is_scikit_learns(n, p, seed):
 
 def test_covariances_of_leaves_are_scikit_learns(bent):
     leaves = np.arange(bent.table.n_leaves)
-    found = leaf_covariances(bent.model, leaves, 4)
+    covariances = leaf_covariances(bent.model, leaves, 4)
     for leaf in leaves[::7]:
         train = bent.X[naive.rows_of(bent.table, leaf)]
         twin = OAS().fit(RobustScaler().fit_transform(train))
         # Two triangular inversions of matrices of condition below 1e4.
-        np.testing.assert_allclose(found[leaf], twin.covariance_, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(covariances[leaf], twin.covariance_, rtol=1e-8, atol=1e-9)
 
 
 @settings(max_examples=20)  # each fits ten trees
@@ -136,13 +136,13 @@ def test_order_of_rows_and_powers_of_two_change_nothing(seed, bent):
     new = bent.X[:20] + rng.normal(size=(20, 4))
     _, numbers, *_ = parts(bent, new)
     inference = fit_inference(np.zeros(len(bent.table.rows)), bent.table, n_jobs=1)
-    found = [
+    scores = [
         score_novelty(rows, numbers, np.zeros(numbers.shape), f.table, f.scaling, f.model,
                       inference, "rise", n_jobs=1).novelty
         for rows, f in ((new, bent), (new * factors, other))
     ]  # fmt: skip
     # Sums over the rows run in another order: some 40 roundings, condition below 1e4.
-    np.testing.assert_allclose(*found, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(*scores, rtol=0, atol=1e-8)
 
 
 @given(n=st.integers(2, 60), ties=st.booleans(), seed=st.integers(0, 2**32))
@@ -157,9 +157,9 @@ def test_clipped_scores_are_scikit_learns(n, ties, seed):
     # Sorted values but for the rounding of np.percentile, which we follow.
     np.testing.assert_allclose(inference.quantiles, quantiles, rtol=1e-12, atol=1e-12)
     tables = np.zeros((len(values), 1), np.int64)
-    found = z_scores(values[:, None], tables, begin, inference.quantiles, "clip")[:, 0]
+    scores = z_scores(values[:, None], tables, begin, inference.quantiles, "clip")[:, 0]
     # As for the authors' novelty.
-    np.testing.assert_allclose(found, naive.to_z(train, values), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(scores, naive.to_z(train, values), rtol=0, atol=1e-8)
 
 
 def test_a_thousand_quantiles_are_scikit_learns(rng):
@@ -168,9 +168,9 @@ def test_a_thousand_quantiles_are_scikit_learns(rng):
     inference = fit_inference(train, table, n_jobs=1)
     assert inference.begin.tolist() == [0, 1000]
     tables = np.zeros((300, 1), np.int64)
-    found = z_scores(values[:, None], tables, inference.begin, inference.quantiles, "clip")[:, 0]
+    scores = z_scores(values[:, None], tables, inference.begin, inference.quantiles, "clip")[:, 0]
     # As for the authors' novelty.
-    np.testing.assert_allclose(found, naive.to_z(train, values), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(scores, naive.to_z(train, values), rtol=0, atol=1e-8)
 
 
 @given(
@@ -205,8 +205,8 @@ def test_novelty_rises_along_rays_out_of_the_data(bent, rng):
         way = direction / np.linalg.norm(direction)
         start = np.abs((bent.X - centre) @ way).max()
         lengths = np.linspace(start, 20 * start, 60)
-        found = score(bent, centre + lengths[:, None] * way)
-        assert spearmanr(lengths, found.novelty).statistic >= 0.95
+        scores = score(bent, centre + lengths[:, None] * way)
+        assert spearmanr(lengths, scores.novelty).statistic >= 0.95
         # The authors' transform has ended there.
         assert np.ptp(score(bent, centre + lengths[-20:, None] * way, "clip").novelty) < 1e-3
 
@@ -234,7 +234,7 @@ def test_a_leaf_of_one_predicted_value_scores_the_difference():
 @pytest.mark.parametrize("conditional", [False, True])
 def test_contributions_sum_to_the_mean_squared_distance(bent, conditional, rng):
     X = bent.X[:25] + 2.0 * rng.normal(size=(25, 4))
-    found = explain_novelty(*parts(bent, X), conditional=conditional, n_jobs=1)
+    contributions = explain_novelty(*parts(bent, X), conditional=conditional, n_jobs=1)
     total = np.zeros(len(X))
     _, numbers, table, *_ = parts(bent, X)
     for leaf in range(table.n_leaves):
@@ -244,7 +244,7 @@ def test_contributions_sum_to_the_mean_squared_distance(bent, conditional, rng):
         if len(inside):
             total[inside] += naive.leaf_distances(train, X[np.ix_(inside, columns)]) ** 2
     # Roundings of sums over ten trees, condition below 1e4.
-    np.testing.assert_allclose(found.sum(axis=1), total / table.n_trees, rtol=1e-9)
+    np.testing.assert_allclose(contributions.sum(axis=1), total / table.n_trees, rtol=1e-9)
     shares = explain_novelty(*parts(bent, X), conditional=conditional, normalize=True, n_jobs=1)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=SAME_SUM)
 
@@ -277,24 +277,25 @@ def test_detail_agrees_with_the_scores(bent):
 
 def test_ellipses_are_in_units_of_the_features(bent):
     x = bent.X[5:6]
-    found = leaf_ellipses(*parts(bent, x), "rise", features=(1, 3))
+    ellipses = leaf_ellipses(*parts(bent, x), "rise", features=(1, 3))
     detail = inspect_novelty(*parts(bent, x), "rise")
-    np.testing.assert_array_equal(found.tree, np.arange(10))
-    np.testing.assert_array_equal(found.n_rows, detail.rows_in_leaf[0])
-    np.testing.assert_array_equal(found.distance, detail.distance[0])
+    np.testing.assert_array_equal(ellipses.tree, np.arange(10))
+    np.testing.assert_array_equal(ellipses.n_rows, detail.rows_in_leaf[0])
+    np.testing.assert_array_equal(ellipses.distance, detail.distance[0])
     _, numbers, table, *_ = parts(bent, x)
     for tree in range(10):
         train = bent.X[naive.rows_of(table, numbers[0, tree])]
-        np.testing.assert_allclose(found.centre[tree], train[:, [1, 3]].mean(axis=0), rtol=SAME_SUM)
+        mean = train[:, [1, 3]].mean(axis=0)
+        np.testing.assert_allclose(ellipses.centre[tree], mean, rtol=SAME_SUM)
         scaler = RobustScaler().fit(train)
         scale = np.diag(scaler.scale_)
         twin = scale @ OAS().fit(scaler.transform(train)).covariance_ @ scale
         # As for the covariances above.
         np.testing.assert_allclose(
-            found.covariance[tree], twin[np.ix_([1, 3], [1, 3])], rtol=1e-7, atol=1e-8
+            ellipses.covariance[tree], twin[np.ix_([1, 3], [1, 3])], rtol=1e-7, atol=1e-8
         )
-    one = leaf_ellipses(*parts(bent, x), "rise", features=[1, 3], trees=[4])
-    np.testing.assert_array_equal(one.covariance[0], found.covariance[4])
+    ellipse = leaf_ellipses(*parts(bent, x), "rise", features=[1, 3], trees=[4])
+    np.testing.assert_array_equal(ellipse.covariance[0], ellipses.covariance[4])
 
 
 def test_ellipses_refuse_what_is_not_there(bent):
@@ -370,7 +371,7 @@ def test_a_feature_missing_throughout_adds_nothing(bent):
     detail = inspect_novelty(X, numbers, fitted.table, fitted.scaling, fitted.model, "rise")
     assert np.isfinite(detail.z).all()
     assert (detail.contributions[:, :, 2] == 0.0).all()
-    found = leaf_ellipses(
+    ellipses = leaf_ellipses(
         X[:1], numbers[:1], fitted.table, fitted.scaling, fitted.model, "rise", features=(0, 2)
     )
-    assert len(found.tree) == 0
+    assert len(ellipses.tree) == 0

@@ -89,10 +89,10 @@ def test_leaf_models_of_all_features_find_a_linear_target(rng):
     errors = [np.sqrt(np.mean((model.predict(X[400:]) - y[400:]) ** 2)) for model in (few, every)]
     assert errors[1] < 1.3 < 2.6 < errors[0]  # the noise has a std of 1
     # Novelty is of the leaves' rows and paths, which are the same.
-    expected, found = few.score_novelty(X[400:]), every.score_novelty(X[400:])
-    np.testing.assert_array_equal(found.conditional_novelty, expected.conditional_novelty)
-    np.testing.assert_array_equal(found.novelty, expected.novelty)
-    assert (found.inference_novelty != expected.inference_novelty).any()
+    expected, scores = few.score_novelty(X[400:]), every.score_novelty(X[400:])
+    np.testing.assert_array_equal(scores.conditional_novelty, expected.conditional_novelty)
+    np.testing.assert_array_equal(scores.novelty, expected.novelty)
+    assert (scores.inference_novelty != expected.inference_novelty).any()
 
 
 def fits_of(X, y, weight=None, **knobs):
@@ -220,13 +220,13 @@ def test_lightgbm_paths_are_those_of_its_own_table(table):
     first = np.concatenate([[0], np.cumsum(model.forest_.leaf_counts)])
     for name in nodes.index[nodes["split_feature"].isna()]:
         tree, leaf = name.split("-L")
-        found, at = set(), nodes.loc[name, "parent_index"]
+        columns, at = set(), nodes.loc[name, "parent_index"]
         while isinstance(at, str):
-            found.add(int(nodes.loc[at, "split_feature"].removeprefix("Column_")))
+            columns.add(int(nodes.loc[at, "split_feature"].removeprefix("Column_")))
             at = nodes.loc[at, "parent_index"]
         g = first[int(tree)] + int(leaf)
         mine = paths.features[paths.begin[g] : paths.begin[g + 1]]
-        assert mine.tolist() == sorted(found)
+        assert mine.tolist() == sorted(columns)
 
 
 def test_rows_of_leaves_that_no_training_row_reached_get_the_model_of_all_rows(table):

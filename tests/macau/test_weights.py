@@ -25,12 +25,12 @@ def test_whole_weights_equal_repeated_rows(table, kind, leaf_model):
     weighted = kind(leaf_model, **SMALL).fit(X, y, sample_weight=weight)
     repeated = kind(leaf_model, **SMALL).fit(X.repeat(weight, axis=0), y.repeat(weight))
     for name in ("predict", "predict_uncertainty", "score_novelty"):
-        for one, other in zip(
+        for weighted_part, other in zip(
             np.atleast_2d(getattr(weighted, name)(X)),
             np.atleast_2d(getattr(repeated, name)(X)),
             strict=True,
         ):
-            np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(weighted_part, other)
 
 
 @pytest.mark.parametrize("base", [RandomForestRegressor, lightgbm.LGBMRegressor])

@@ -31,9 +31,9 @@ ARRAYS = ("samples", "mode_index", "starts", "occupancy", "modes_visited", "shar
 all_samplers = pytest.mark.parametrize("sampler", SAMPLERS)
 
 
-def same(one, other):
+def same(chains, other):
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_array_equal(getattr(chains, name), getattr(other, name))
 
 
 def flat(std=1e7):
@@ -218,9 +218,9 @@ def test_cyclical_samplers_find_modes_where_sgld_stays_in_one(race):
 def test_the_measured_statement_holds(race):
     assert np.median(race["sgld"].modes_visited) == 1
     for sampler in ("clr", "cg"):
-        found = race[sampler].modes_visited
-        assert found.min() >= 18  # 19 to 25 over 40 seeds, a little room for twelve others
-        assert 22 <= found.mean() <= 25
+        visited = race[sampler].modes_visited
+        assert visited.min() >= 18  # 19 to 25 over 40 seeds, a little room for twelve others
+        assert 22 <= visited.mean() <= 25
     assert np.all(race["nsgld"].modes_visited == 25)
     # Shares over 60 other starts: mean 0.189 and std 0.0020 for N-SGLD ("a fifth"), 0.988 and
     # 0.0035 for SGLD, 0.715 and 0.0026 for clr-SGLD, 0.602 and 0.0018 for cg-SGLD. Six std.
@@ -286,9 +286,9 @@ def test_what_chains_say_of_themselves(sampler, name):
 
 
 def test_seeds_and_generators_are_honoured():
-    one, again, other = (sample_mixture("cg", 100, random_state=s) for s in (7, 7, 8))
-    same(one, again)
-    assert not np.array_equal(one.samples, other.samples)
+    chains, again, other = (sample_mixture("cg", 100, random_state=s) for s in (7, 7, 8))
+    same(chains, again)
+    assert not np.array_equal(chains.samples, other.samples)
     drawn = [sample_mixture("cg", 100, random_state=np.random.default_rng(1)) for _ in range(2)]
     same(*drawn)
     old = [sample_mixture("cg", 100, random_state=np.random.RandomState(1)) for _ in range(2)]

@@ -214,16 +214,16 @@ def test_cells_of_points_count_as_a_histogram_does_and_have_its_divergence(rng):
         np.bincount(find_cells(part, target, 7), minlength=50) for part in points
     ])  # fmt: skip
     box = [[bottom, top], [left, right]]
-    for part, found in zip(points, counts, strict=True):
+    for part, count in zip(points, counts, strict=True):
         expected, _, _ = np.histogram2d(part[:, 1], part[:, 0], bins=7, range=box)
-        np.testing.assert_array_equal(found[:-1], expected.ravel())
-        assert found[-1] == 500 - expected.sum() > 0
+        np.testing.assert_array_equal(count[:-1], expected.ravel())
+        assert count[-1] == 500 - expected.sum() > 0
     nothing = np.zeros((1, 50))
-    found = cell_divergence(np.concatenate([counts, nothing]), target)
+    divergence = cell_divergence(np.concatenate([counts, nothing]), target)
     cells = cell_probabilities(target, 7)
     twins = [naive.grid_kl(part.tolist(), cells, target.extent, UNIFORM_SHARE) for part in points]
-    np.testing.assert_allclose(found[:2], twins, rtol=SAME_SUM)  # 50 terms, as above
-    assert np.isnan(found[2])
+    np.testing.assert_allclose(divergence[:2], twins, rtol=SAME_SUM)  # 50 terms, as above
+    assert np.isnan(divergence[2])
 
 
 @pytest.mark.parametrize("name", ["gaussians25", "two_modes", "gaussian"])
@@ -272,11 +272,11 @@ def test_timelines_and_visits_equal_their_twins(rows, share):
     assert first_visits(chains)[0].tolist() == expected
     counts = [sum(k for m, k in rows if m == mode) for mode in range(5)]
     assert visit_counts(chains)[0].tolist() == counts
-    found = modes_by_step(chains, n_bins)
-    for step, number in zip(found.steps, found.found[0], strict=True):
+    visits = modes_by_step(chains, n_bins)
+    for step, number in zip(visits.steps, visits.counts[0], strict=True):
         reached = [naive.nth_visit(labels, kept, mode, 50) for mode in range(5)]
         assert number == sum(0 <= first <= step for first in reached)
-    assert found.steps[-1] == len(labels) - 1
+    assert visits.steps[-1] == len(labels) - 1
     sequence = mode_sequence(chains)
     expected = naive.stays(labels)
     assert list(zip(sequence.modes.tolist(), sequence.steps.tolist(), strict=True)) == expected
@@ -286,9 +286,9 @@ def test_timelines_and_visits_equal_their_twins(rows, share):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_visits_agree_with_the_chains(sampler):
     chains = sample_mixture(sampler, 6000, 4, random_state=1)
-    found = modes_by_step(chains, 50)
-    np.testing.assert_array_equal(found.found[:, -1], chains.modes_visited)
-    assert np.all(np.diff(found.found, axis=1) >= 0)
+    visits = modes_by_step(chains, 50)
+    np.testing.assert_array_equal(visits.counts[:, -1], chains.modes_visited)
+    assert np.all(np.diff(visits.counts, axis=1) >= 0)
     firsts = first_visits(chains)
     np.testing.assert_array_equal(firsts >= 0, chains.occupancy > 0)
     for chain, mode in np.argwhere(firsts >= 0):

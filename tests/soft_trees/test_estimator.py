@@ -133,8 +133,8 @@ def test_results_of_the_classifier_fit_together(frame, fitted):
     assert members.shape == (10, 120, 2)
     np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)
     np.testing.assert_allclose(model.predict_proba(X), members.mean(axis=0), rtol=SAME_SUM)
-    found = model.predict_uncertainty(X)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=SAME_SUM)
+    total, data, knowledge = model.predict_uncertainty(X)
+    np.testing.assert_allclose(total, data + knowledge, rtol=SAME_SUM)
     chosen = model.predict_proba(X)[np.arange(120), (labels == "yes").astype(int)]
     assert model.log_score(X, labels) == pytest.approx(np.log(chosen).mean(), rel=CANCELLED)
     picture = model.tree_picture(X, draw=2)
@@ -204,8 +204,8 @@ def test_rare_levels_share_a_column():
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
 def test_extreme_units_of_y_give_finite_results(frame, scale):
     X, y = frame
-    found = VariationalSoftTreeRegressor(**SMALL).fit(X, scale * y)
-    for part in (*found.predict_uncertainty(X), *found.predict_distribution(X)):
+    model = VariationalSoftTreeRegressor(**SMALL).fit(X, scale * y)
+    for part in (*model.predict_uncertainty(X), *model.predict_distribution(X)):
         assert np.isfinite(part).all()
 
 
@@ -238,11 +238,11 @@ def test_tuning_takes_the_best_of_the_grid():
     y = np.sign(x[:, 0]) + 0.1 * rng.normal(size=120)
     start = VariationalSoftTreeRegressor(**SMALL).set_params(n_steps=500)
     for scoring in ("elbo", "log_score"):
-        found = tune_soft_tree(start, x, y, {"depth": [0, 1]}, scoring, random_state=0)
-        assert found.best == {"depth": 1}  # one line cannot be a step
-        assert found.knobs == ({"depth": 0}, {"depth": 1})
-        assert found.scores[1] > found.scores[0]
-        assert found.estimator.n_rows_ == 120
+        tuning = tune_soft_tree(start, x, y, {"depth": [0, 1]}, scoring, random_state=0)
+        assert tuning.best == {"depth": 1}  # one line cannot be a step
+        assert tuning.knobs == ({"depth": 0}, {"depth": 1})
+        assert tuning.scores[1] > tuning.scores[0]
+        assert tuning.estimator.n_rows_ == 120
     with refused_from(InvalidParameter, "grid names 'trees', but"):
         tune_soft_tree(start, x, y, {"trees": [1]})
     with refused_from(InvalidParameter, "grid has no value for 'depth'"):

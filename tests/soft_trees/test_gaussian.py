@@ -148,8 +148,8 @@ def test_steps_are_those_of_the_naive_trainer(output, rank, options, rng):
     twin.run(X, y, 12)
     # Rounding of 1e-13 in a gradient may be enlarged where Adam divides by a small one.
     np.testing.assert_allclose(path, twin.elbos, rtol=1e-8)
-    found = (state.mean, state.raw_scale, state.columns.T, state.raw_noise)
-    for own, expected in zip(found, twin.groups, strict=True):
+    groups = (state.mean, state.raw_scale, state.columns.T, state.raw_noise)
+    for own, expected in zip(groups, twin.groups, strict=True):
         np.testing.assert_allclose(own, expected, rtol=1e-7, atol=1e-7)
     assert state.step[0] == 12
 

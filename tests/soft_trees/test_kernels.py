@@ -98,7 +98,7 @@ def test_gradient_equals_finite_differences(depth, leaf, output, rng):
     def value(moved):
         return log_likelihood(shape, beta, moved, X, y, noise).value
 
-    found = log_likelihood(shape, beta, theta, X, y, noise)
+    likelihood = log_likelihood(shape, beta, theta, X, y, noise)
     # The fifth derivative of log p is at most some beta^5 times rows, so at h = 2e-4 the rule is
     # wrong by h^4 1e4 = 2e-11, and rounding adds 1e3 eps / h = 1e-9; the groups are of order 1.
     expected = naive.five_point(value, theta, 2e-4)
@@ -107,7 +107,7 @@ def test_gradient_equals_finite_differences(depth, leaf, output, rng):
             continue
         largest = np.abs(expected[part]).max()
         np.testing.assert_allclose(
-            found.gradient[part], expected[part], rtol=0, atol=1e-6 * largest, err_msg=name
+            likelihood.gradient[part], expected[part], rtol=0, atol=1e-6 * largest, err_msg=name
         )
     if output == "mean":
         raw = inverse_softplus(noise)
@@ -116,9 +116,9 @@ def test_gradient_equals_finite_differences(depth, leaf, output, rng):
             return log_likelihood(shape, beta, theta, X, y, float(softplus(moved[0]))).value
 
         slope = naive.five_point(by_noise, np.array([raw]), 2e-4)[0]
-        assert found.noise_gradient == pytest.approx(slope, rel=1e-6)
+        assert likelihood.noise_gradient == pytest.approx(slope, rel=1e-6)
     else:
-        assert found.noise_gradient == 0.0
+        assert likelihood.noise_gradient == 0.0
 
 
 def test_likelihood_of_many_rows_is_the_sum_over_rows(rng):
@@ -143,11 +143,11 @@ def test_huge_parameters_give_finite_numbers(output, depth, size, rng):
     shape = shape_of(depth, 2, "linear", output)
     X, y = rows_for(shape, rng, 30)
     theta = size * rng.normal(size=shape.n_parameters)
-    found = log_likelihood(shape, 5.0, theta, X, y, 1e-6)
-    assert np.isfinite(found.value)
-    assert np.isfinite(found.gradient).all()
-    assert np.isfinite(found.noise_gradient)
-    assert found.value == pytest.approx(
+    likelihood = log_likelihood(shape, 5.0, theta, X, y, 1e-6)
+    assert np.isfinite(likelihood.value)
+    assert np.isfinite(likelihood.gradient).all()
+    assert np.isfinite(likelihood.noise_gradient)
+    assert likelihood.value == pytest.approx(
         sum(naive.log_density(shape, 5.0, theta, X[i], y[i], 1e-6) for i in range(30)),
         rel=CANCELLED,  # differences of numbers of order size^2 lose some digits in both
     )
@@ -158,12 +158,12 @@ def test_tiny_stds_and_outliers(rng):
     X, y = np.zeros((3, 1)), np.array([0.0, 1.0, 1e6])
     for raw in (-5.0, -29.0, -31.0, -800.0):
         theta = np.array([1.0, 0.3, 0.0, 1.0, raw, raw])
-        found = log_likelihood(shape, 1.0, theta, X, y)
-        assert np.isfinite(found.gradient).all()
+        likelihood = log_likelihood(shape, 1.0, theta, X, y)
+        assert np.isfinite(likelihood.gradient).all()
         twin = sum(naive.log_density(shape, 1.0, theta, X[i], y[i], 1.0) for i in range(3))
-        assert found.value == pytest.approx(twin, rel=SAME_SUM)
+        assert likelihood.value == pytest.approx(twin, rel=SAME_SUM)
     # Below MIN_RAW the std does not depend on the raw one any more.
-    assert (found.gradient[shape.slices.scale_biases] == 0.0).all()
+    assert (likelihood.gradient[shape.slices.scale_biases] == 0.0).all()
 
 
 def test_an_almost_impossible_leaf_wins_if_the_likely_one_cannot_explain():

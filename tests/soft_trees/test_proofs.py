@@ -22,8 +22,8 @@ KNOBS = FitKnobs(
 def correlated():
     """Rows whose two columns are nearly one, standardised, and their target."""
     rng = np.random.default_rng(3)
-    one = rng.normal(size=40)
-    X = np.column_stack([one, one + 0.3 * rng.normal(size=40)])
+    first = rng.normal(size=40)
+    X = np.column_stack([first, first + 0.3 * rng.normal(size=40)])
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     y = X @ [1.0, -0.5] + NOISE * rng.normal(size=40)
     return X, (y - y.mean()) / y.std(), y
@@ -59,13 +59,13 @@ def full_rank(correlated):
 def test_a_single_leaf_of_full_rank_is_bayesian_linear_regression(correlated, full_rank):
     X, inner, y = correlated
     mean, precision = true_posterior(X, inner, NOISE / y.std())
-    found = full_rank.posterior_
-    covariance, exact = found.covariance(), np.linalg.inv(precision)
+    posterior = full_rank.posterior_
+    covariance, exact = posterior.covariance(), np.linalg.inv(precision)
     # Stochastic gradients leave some noise though the rate ends at 0. A KL of 0.02 nats is a mean
     # 0.2 posterior stds off, or one std wrong by 14 %.
-    assert kl(found.mean, covariance, mean, precision) < 0.02
+    assert kl(posterior.mean, covariance, mean, precision) < 0.02
     stds = np.sqrt(np.diag(exact))
-    assert (np.abs(found.mean - mean) < 0.2 * stds).all()
+    assert (np.abs(posterior.mean - mean) < 0.2 * stds).all()
     np.testing.assert_allclose(np.sqrt(np.diag(covariance)), stds, rtol=0.15)
     # The columns' near collinearity is seen: their weights' correlation is close to -1.
     correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
@@ -90,13 +90,14 @@ def test_functions_of_the_single_leaf_are_the_regressions_own(correlated, full_r
 def test_rank_0_finds_the_best_mean_field_and_no_more(correlated):
     X, inner, y = correlated
     mean, precision = true_posterior(X, inner, NOISE / y.std())
-    found = single_leaf(correlated, rank=0).posterior_
+    posterior = single_leaf(correlated, rank=0).posterior_
     # The best factorised normal has the precisions on the diagonal (Bishop, PRML, 10.1.2).
     best = 1.0 / np.diag(precision)
-    np.testing.assert_allclose(found.scale, np.sqrt(best), rtol=0.1)
+    np.testing.assert_allclose(posterior.scale, np.sqrt(best), rtol=0.1)
     least = kl(mean, np.diag(best), mean, precision)
     assert least > 0.5  # far from what full rank reaches
-    assert kl(found.mean, np.diag(found.scale**2), mean, precision) == pytest.approx(least, abs=0.1)
+    reached = kl(posterior.mean, np.diag(posterior.scale**2), mean, precision)
+    assert reached == pytest.approx(least, abs=0.1)
 
 
 @pytest.mark.parametrize("output", ["mixture", "mean"])
@@ -104,11 +105,11 @@ def test_rank_0_finds_the_best_mean_field_and_no_more(correlated):
 def test_without_rows_the_posterior_is_the_prior(output, rank):
     shape = TreeShape(2, 2, "linear", output)
     knobs = replace(KNOBS, rank=rank, n_steps=1500)
-    found = fit_tree(shape, np.empty((0, 2)), np.empty(0), knobs, seed=1).posterior
+    posterior = fit_tree(shape, np.empty((0, 2)), np.empty(0), knobs, seed=1).posterior
     # No likelihood, no noise in the gradient: only Adam's last small steps are left.
-    assert found.kl(PRIOR) < 1e-2
-    np.testing.assert_allclose(found.marginal_scale(), PRIOR, rtol=0.02)
-    np.testing.assert_allclose(found.mean, 0.0, atol=0.05)
+    assert posterior.kl(PRIOR) < 1e-2
+    np.testing.assert_allclose(posterior.marginal_scale(), PRIOR, rtol=0.02)
+    np.testing.assert_allclose(posterior.mean, 0.0, atol=0.05)
 
 
 @pytest.mark.parametrize("output", ["mixture", "mean"])
@@ -145,8 +146,8 @@ def test_one_seed_one_result_with_any_number_of_threads(correlated):
 def test_the_best_of_several_starts_goes_on(correlated):
     X, inner, _ = correlated
     shape = TreeShape(2, 2)
-    found = fit_tree(shape, X, inner, replace(KNOBS, n_restarts=4), seed=2)
-    assert len(found.elbo.step) == KNOBS.n_steps
+    tree = fit_tree(shape, X, inner, replace(KNOBS, n_restarts=4), seed=2)
+    assert len(tree.elbo.step) == KNOBS.n_steps
     heats = []
     for lane in range(4):
         start = start_means(shape, X, inner, KNOBS.beta, 2000 + lane)
@@ -154,7 +155,7 @@ def test_the_best_of_several_starts_goes_on(correlated):
         climb.go(60)  # a fifth of the steps
         heats.append((climb.recent_elbo, climb.result().elbo.elbo))
     assert len({elbo for elbo, _ in heats}) == 4
-    np.testing.assert_array_equal(found.elbo.elbo[:60], max(heats, key=lambda heat: heat[0])[1])
+    np.testing.assert_array_equal(tree.elbo.elbo[:60], max(heats, key=lambda heat: heat[0])[1])
 
 
 def test_training_lands_early_once_the_bound_is_flat(correlated):

@@ -242,7 +242,7 @@ def count_chains(plan: GaussiansSettings, chains: Chains) -> SamplerRun:
         steps=visits.steps + 1,
         n_kept=n_kept,
         counts=cells[:, :-1].reshape(frames, N_BINS, N_BINS),
-        modes_visited=visits.found.mean(axis=0),
+        modes_visited=visits.counts.mean(axis=0),
         share_in_modes=_share(in_modes.sum(axis=1), n_kept),
         occupancy_error=_occupancy_errors(in_modes, density.weights),
         divergence=cell_divergence(cells, density),
