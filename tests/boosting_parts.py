@@ -83,6 +83,13 @@ def written(state):
     return state.gradients, state.curvature, state.channels
 
 
+def gradients_of(kernel, cells, raw, values):
+    """Gradients, curvature, channels and their rms by a ``gradients`` kernel."""
+    state = member_at(raw)
+    rms, _ = kernel(cells, state, values, 1.0, np.uint64(99))
+    return *written(state), rms
+
+
 def langevin_draws(c, seed, member):
     """The ``draws`` of `naive.boost`, ``c`` times those of the kernels."""
 
@@ -96,8 +103,8 @@ def langevin_draws(c, seed, member):
 def assert_same_trees(forest, trees, tolerance):
     """``trees`` of `naive.boost` have the splits and the leaf values of ``forest``."""
     for tree, (splits, values) in enumerate(trees):
-        found = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
-        assert found == splits
+        grown = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
+        assert grown == splits
         np.testing.assert_allclose(forest.values[tree], values, rtol=tolerance, atol=tolerance)
 
 

@@ -175,12 +175,8 @@ class AveragingRegressor(Savable, RegressorMixin, _BaseComposition):
     def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
         """Fit and calibrate every estimator.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        y : array-like (n_samples,)
-        X_val, y_val : optional
-            Rows to tune and calibrate on, instead of a share of X. The final fit uses them too.
+        ``X_val`` and ``y_val`` are rows to tune and calibrate on, instead of a share of X. The
+        final fit uses them too.
         """
         check_choice("scoring", self.scoring, SCORINGS)
         self._check_estimators()

@@ -116,11 +116,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
     def fit(self, X: Any, y: Any) -> Self:
         """Find the kernel of the highest marginal likelihood.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features)
-            Numbers without gaps, at most 5,000 rows.
-        y : array-like (n_samples,)
+        X (n_samples, n_features) holds numbers without gaps, at most 5,000 rows.
         """
         began = time.perf_counter()
         check_within(METHODS["gp"].knob("n_draws"), self.n_draws)

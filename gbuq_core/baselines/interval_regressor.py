@@ -54,15 +54,10 @@ class IntervalParts(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """Central intervals, in units of y.
+    """Central intervals, in units of y."""
 
-    levels : ndarray of shape (n_levels,)
-        Nominal coverage.
-    lower, upper : ndarray of shape (n_levels, n_samples)
-    """
-
-    levels: FloatArray
-    lower: FloatArray
+    levels: FloatArray  # (n_levels,): nominal coverage
+    lower: FloatArray  # (n_levels, n_samples)
     upper: FloatArray
 
 
@@ -81,13 +76,7 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
     fit_seconds_: float
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        """
+        """Fit the model to X (n_samples, n_features) and y (n_samples,)."""
         began = time.perf_counter()
         self._check_parameters()
         if hasattr(self, "n_jobs"):

@@ -155,13 +155,9 @@ class EuclideanNeighborsRegressor(Savable, RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
         """Tune on rows held out, then keep all rows.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features)
-            Numbers without missing values: a distance to a missing value does not exist.
-        y : array-like (n_samples,)
-        X_val, y_val : optional
-            Rows to tune on, instead of a share of X. A fitted model has seen X, so it needs them.
+        X holds numbers without missing values: a distance to a missing value does not exist.
+        ``X_val`` and ``y_val`` are rows to tune on, instead of a share of X. A fitted model has
+        seen X, so it needs them.
         """
         check_choice("scoring", self.scoring, SCORINGS)
         if self.n_important != "tune":

@@ -17,7 +17,7 @@ from gbuq_core.baselines.interval_regressor import (
     LightGBMForest,
     check_booster,
 )
-from gbuq_core.distribution import Distribution
+from gbuq_core.distribution import Distribution, read_only
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
@@ -87,9 +87,7 @@ class QuantileDistribution(Distribution):
             raise InvalidData("levels must ascend between 0 and 1, and values must ascend too.")
         given = {"levels": levels, "values": values, "loc": loc, "scale": scale}
         for name, array in given.items():
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+            object.__setattr__(self, name, read_only(array))
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)
         return self._moment(np.zeros(len(self.loc)), 1)
@@ -224,9 +222,7 @@ class RoundedDistribution(Distribution):
             raise InvalidData("values must ascend.")
         given = {"values": values, "loc": self.inner.loc, "scale": self.inner.scale}
         for name, array in given.items():
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+            object.__setattr__(self, name, read_only(array))
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)
         return self.values[-1] - self._over_gaps(lambda below, low, high: (high - low) * below)
@@ -410,10 +406,7 @@ class QuantileForestRegressor(LightGBMForest):
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] | None = None) -> FloatArray:
         """Quantiles of y, (n_quantiles, n_samples), ascending in each row.
 
-        Raises
-        ------
-        InvalidParameter
-            If a quantile is asked for that was not fitted.
+        `InvalidParameter` if a quantile is asked for that was not fitted.
         """
         matrix = self._read_new_rows(X)
         chosen = slice(None) if quantiles is None else self._positions(quantiles)

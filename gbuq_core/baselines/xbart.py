@@ -12,14 +12,10 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.interval_regressor import IntervalParts
-from gbuq_core.baselines.sampled_functions import (
-    SampledFunctionsRegressor,
-    join_moments,
-)
+from gbuq_core.baselines.interval_regressor import IntervalParts, short_seed
+from gbuq_core.baselines.sampled_functions import SampledFunctionsRegressor, join_moments
 from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, tick
 from gbuq_core.knobs import check_within
 from gbuq_core.lazy import import_optional
@@ -109,14 +105,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Draw the trees.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features)
-            Numbers without gaps, at least three rows.
-        y : array-like (n_samples,)
-        """
+        """Draw the trees for numbers X (n_samples, n_features): three rows or more, no gaps."""
         began = time.perf_counter()
         self._check_parameters()
         matrix, target = self._read_training_rows(X, y)
@@ -126,7 +115,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
             raise InvalidData("y has only one value, but XBART needs a target that varies.")
         tick(0)
         model = import_optional("stochtree").BARTModel()
-        seed = _short_seed(self.random_state)
+        seed = short_seed(self.random_state)
         model.sample(
             X_train=_writable(_apart(matrix, seed)),
             y_train=target,
@@ -153,10 +142,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
     def sample_functions(self, X: Any, n_draws: int | None = None) -> FloatArray:
         """Mean functions of evenly spaced kept sweeps: (n_draws, n_samples), in units of y.
 
-        Raises
-        ------
-        InvalidParameter
-            If more draws are asked for than were kept.
+        `InvalidParameter` if more draws are asked for than were kept.
         """
         matrix = self._read_new_rows(X)
         chosen = self._choose(n_draws)
@@ -228,11 +214,6 @@ class XBARTRegressor(SampledFunctionsRegressor):
             forests.load_from_json_string(state["_forests"])
             state = {**state, "_forests": forests}
         super().__setstate__(state)
-
-
-def _short_seed(random_state: Any) -> int:
-    """A seed of 31 bits, as the library's are, that differs for all seeds of this project."""
-    return int(np.random.SeedSequence(draw_seed(random_state)).generate_state(1)[0] >> 1)
 
 
 def _apart(matrix: FloatArray, seed: int) -> FloatArray:

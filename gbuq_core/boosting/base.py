@@ -238,9 +238,8 @@ class BoostedEnsemble(Savable, BaseEstimator):
     ) -> None:
         """Fit all trees on a table and its target (n,): numbers, or class codes."""
         self.clocks_ = None
-        n_bytes = self._engine().estimate_bytes(
-            self.plan_, *table.shape, n_classes or 2, self.n_jobs
-        )
+        engine = _engine_of(self.plan_)
+        n_bytes = engine.estimate_bytes(self.plan_, *table.shape, n_classes or 2, self.n_jobs)
         check_memory(n_bytes, "this fit")
         inner = self._inner_target(target, weight)
         self.encoding_, matrix = fit_encoding(
@@ -253,7 +252,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
             )
         signs = signs_of_columns(self, table)
         more = (weight,) if signs is None else (weight, signs)
-        self.models_ = self._engine().fit(
+        self.models_ = engine.fit(
             matrix, self.encoding_.is_category, inner, n_classes, self.plan_, self.seed_,
             self.n_jobs, *more,
         )  # fmt: skip
@@ -264,9 +263,6 @@ class BoostedEnsemble(Savable, BaseEstimator):
         self.n_cells_ = self.models_.n_cells
         self.n_rows_ = len(matrix)
         self.memory_bytes_ = self.models_.n_bytes
-
-    def _engine(self) -> Any:
-        return _engine_of(self.plan_)
 
     def _check_fit_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         table, target = check_fit_data(self, X, y)
@@ -427,7 +423,8 @@ class BoostedEnsemble(Savable, BaseEstimator):
 
     def _raw(self, matrix: np.ndarray, points: np.ndarray, n_models: int) -> np.ndarray:
         """Raw outputs (n_models, n_points, n_samples, n_outputs) after each number of trees."""
-        return self._engine().raw_predictions(self.models_, matrix, points, n_models, self.n_jobs)
+        engine = _engine_of(self.plan_)
+        return engine.raw_predictions(self.models_, matrix, points, n_models, self.n_jobs)
 
     def member_trees(
         self,
@@ -523,7 +520,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         units = self._output_units()
         n_trees = np.full(len(units), last)
         n_trees[1:] = self._scale_trees() or last
-        changes = self._engine().value_changes(self.models_, n_trees, units)
+        changes = _engine_of(self.plan_).value_changes(self.models_, n_trees, units)
         widths = [c.means.shape[1] if c.kind == "target" else 1 for c in self.encoding_.columns]
         owner = np.repeat(np.arange(len(widths)), widths)
         summed = np.bincount(owner, changes, len(widths))
@@ -574,10 +571,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
     def inspect_rows(self, X: Any) -> RowFlags:
         """Tell which rows hold a level or a missing value that training had not.
 
-        Returns
-        -------
-        RowFlags
-            ``unseen_level`` and ``new_missing`` (n_samples,) bool, and the ``columns`` concerned.
+        ``unseen_level`` and ``new_missing`` (n_samples,) bool, and the ``columns`` concerned.
         """
         return self._encode(X)[1]
 
@@ -614,18 +608,9 @@ class BoostedEnsemble(Savable, BaseEstimator):
         """What members that stop at these numbers of trees would say.
 
         As `staged_members`, but with the factor or the temperature of ``clocks_``: where a member
-        stops, these are its own predictions. A regression's variance stops at the same number of
-        trees as the mean here, not where that of the members stops; it moves no mean.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        at : array-like (n_stages,) of int
-            Rising, from 1 at least to all trees at most.
-
-        Returns
-        -------
-        (n_models, n_stages, n_samples, 2 or n_classes) float64
+        stops, these are its own predictions, (n_models, n_stages, n_samples, 2 or n_classes)
+        float64. A regression's variance stops at the same number of trees as the mean here, not
+        where that of the members stops; it moves no mean.
         """
         matrix, _ = self._encode(X)
         stages = check_stages(at, self.n_trees_)
@@ -655,7 +640,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         uint16.
         """
         matrix, _ = self._encode(X)
-        return self._engine().leaf_indices(self.models_, matrix)
+        return _engine_of(self.plan_).leaf_indices(self.models_, matrix)
 
     def check_file(self) -> None:
         """Refuse what no fit makes, and make again what follows from the rest."""
@@ -673,7 +658,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         self.is_category_ = np.array([column.kind != "number" for column in encoding.columns])
         of_engine = isinstance(self.models_, CatBoostModels) == (plan.engine == "catboost")
         require(of_engine, "its models are of another engine")
-        self._engine().check_models(self.models_, plan, n_outputs, encoding.is_category)
+        _engine_of(plan).check_models(self.models_, plan, n_outputs, encoding.is_category)
         require(self.n_rows_ >= 1 and 1.0 <= self.total_weight_ < math.inf, "it has no rows")
         self.langevin_ = langevin_numbers(plan, self.total_weight_)
         self.n_trees_, self.n_cells_ = plan.n_trees, self.models_.n_cells

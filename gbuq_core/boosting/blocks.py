@@ -26,11 +26,7 @@ from gbuq_core.boosting.gaussian_kernels import (
     set_gaussian_leaves,
     sum_gaussian_leaves,
 )
-from gbuq_core.boosting.noise_kernels import (
-    draw_mask,
-    mask_changes,
-    score_noise_std,
-)
+from gbuq_core.boosting.noise_kernels import draw_mask, mask_changes, score_noise_std
 from gbuq_core.boosting.softmax_kernels import (
     add_softmax_noise,
     boost_softmax,
@@ -232,12 +228,8 @@ def _add_tree(member: Blocks, tree: int) -> None:
 
 def _begin_tree(member: Blocks, tree: int, block: Block) -> tuple[float, float]:
     """What comes before the first split of a tree; what `_gradients` returns."""
-    task, numbers, state, schedule = (
-        member.task,
-        member.numbers,
-        block.state,
-        member.numbers.schedule,
-    )
+    task, numbers, state = member.task, member.numbers, block.state
+    schedule = numbers.schedule
     if mask_changes(schedule, tree):
         places = slice(block.cells.begin[0], block.cells.begin[-1])
         base = member.draws(schedule.cycle[tree], MASK_ROWS)

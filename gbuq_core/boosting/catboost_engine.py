@@ -111,7 +111,7 @@ def fit(
         return model
 
     models = tuple(parallel_map(train, range(plan.n_models), n_jobs))
-    n_bytes = sum(len(_to_bytes(model)) for model in models)
+    n_bytes = sum(len(model._serialize_model()) for model in models)  # CatBoost's own binary form
     return CatBoostModels(
         models, is_category.copy(), n_outputs, shrinkage(parameters), len(matrix), n_bytes
     )
@@ -369,8 +369,3 @@ def check_models(
 
 def _threads_of_each(n_models: int, n_jobs: int | None) -> int:
     return max(1, effective_n_jobs(n_jobs) // n_models)
-
-
-def _to_bytes(model: Any) -> bytes:
-    """CatBoost's own binary form, which it also uses for copies of a model."""
-    return model._serialize_model()

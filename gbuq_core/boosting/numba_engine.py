@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,11 +20,7 @@ from gbuq_core.boosting.blocks import (
     make_blocks,
     needs_blocks,
 )
-from gbuq_core.boosting.gaussian_kernels import (
-    LOG_STD_FLOOR,
-    GaussianCells,
-    GaussianSums,
-)
+from gbuq_core.boosting.gaussian_kernels import LOG_STD_FLOOR, GaussianCells, GaussianSums
 from gbuq_core.boosting.monotone import signs_of_outputs
 from gbuq_core.boosting.plan import BoostingPlan, Schedule, langevin_numbers, plan_schedule
 from gbuq_core.boosting.softmax_kernels import ClassCells
@@ -116,11 +113,6 @@ def start_member(
 def unrolled_width(n_outputs: int) -> tuple[int, ...]:
     """The ``width`` argument of the tree kernels: one entry a channel, or empty for any number."""
     return (0,) * (n_outputs + 1) if n_outputs in _UNROLLED_OUTPUTS else ()
-
-
-def predicted_width(n_outputs: int) -> tuple[int, ...]:
-    """The ``width`` of the predicting kernels: one entry an output, or empty for any number."""
-    return (0,) * n_outputs if n_outputs in _UNROLLED_OUTPUTS else ()
 
 
 class NumbaModels(NamedTuple):
@@ -297,12 +289,7 @@ def sum_classes(
 
 def with_own_mask(cells: Any) -> Any:
     """The same cells with a mask and graded sums of their own, for one member to write."""
-    graded: Any = cells.graded
-    if isinstance(graded, GaussianSums):
-        copied: Any = GaussianSums(*(part.copy() for part in graded))
-    else:
-        copied = graded.copy()
-    return cells._replace(mask=cells.mask.copy(), graded=copied)
+    return cells._replace(mask=cells.mask.copy(), graded=copy.deepcopy(cells.graded))
 
 
 def raw_predictions(
@@ -353,7 +340,8 @@ def _walker(
 ) -> Callable[[np.ndarray, int, int, int, np.ndarray], None]:
     """Writes to its last argument what one model says of some rows of binned columns."""
     points = checkpoints.astype(np.int64)
-    depth, width = models.forests[0].features.shape[1], predicted_width(len(models.start))
+    depth = models.forests[0].features.shape[1]
+    width = unrolled_width(len(models.start))[1:]  # an entry an output: nothing is counted here
 
     def walk(columns: np.ndarray, model: int, low: int, high: int, out: np.ndarray) -> None:
         predict_checkpoints(

@@ -14,12 +14,7 @@ from gbuq_core.boosting.stopping import regression_stages, weight_of_mean
 from gbuq_core.calibration import Clocks, Stages
 from gbuq_core.distribution import Distribution, LogDistribution, student
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import (
-    TargetScale,
-    check_new_rows,
-    check_numeric_target,
-    fit_target_scale,
-)
+from gbuq_core.inputs import TargetScale, check_new_rows, check_numeric_target, fit_target_scale
 from gbuq_core.metrics.scores import nll_gaussian_values
 from gbuq_core.model_files.contents import require
 from gbuq_core.uncertainty import Uncertainty, mean_over_members, split_variance

@@ -105,12 +105,8 @@ def members_of_a_fold(n_models: int, n_splits: int) -> int:
 def selection_cost(plan: BoostingPlan, n_rows: int) -> float:
     """What choosing costs by default, in fits of the whole ensemble."""
     n_splits = 1 if n_rows >= HELD_OUT_FROM else N_FOLDS
-    return (
-        n_splits
-        * members_of_a_fold(plan.n_models, n_splits)
-        / plan.n_models
-        * (1.0 - 1.0 / N_FOLDS)
-    )
+    n_fitted = n_splits * members_of_a_fold(plan.n_models, n_splits)
+    return n_fitted / plan.n_models * (1.0 - 1.0 / N_FOLDS)
 
 
 def fit_clocks(

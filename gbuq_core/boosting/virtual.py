@@ -110,23 +110,11 @@ class VirtualEnsemble(Savable):
         return self._points.copy()
 
     def predict_members(self, X: Any) -> np.ndarray:
-        """What every member predicts.
+        """What every member predicts, (n_members, n_samples, 2 or n_classes) float64.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-            As the model was trained on.
-
-        Returns
-        -------
-        (n_members, n_samples, 2) or (n_members, n_samples, n_classes) float64
-            Regression: mean in the unit of y and variance in its square, NaN where the model has no
-            variance. Classification: probabilities.
-
-        Raises
-        ------
-        InvalidData
-            If X has other columns than the model, or values that it does not take.
+        Regression: mean in the unit of y and variance in its square, NaN where the model has no
+        variance. Classification: probabilities. `InvalidData` if X has other columns than the model
+        was trained on, or values that it does not take.
         """
         members = self._source.staged(X, self._points)
         if self.task == "regression" and members.shape[2] == 1:
@@ -158,10 +146,7 @@ class VirtualEnsemble(Savable):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities (eq. 2), (n_samples, n_classes).
 
-        Raises
-        ------
-        InvalidParameter
-            If the model is a regressor.
+        `InvalidParameter` if the model is a regressor.
         """
         if self.task != "classification":
             raise InvalidParameter("A regressor has no probabilities: use predict.")
@@ -170,10 +155,7 @@ class VirtualEnsemble(Savable):
     def predict_distribution(self, X: Any) -> Distribution:
         """A normal with the members' mean and the total uncertainty, one a row.
 
-        Raises
-        ------
-        InvalidParameter
-            If the model has no variance.
+        `InvalidParameter` if the model has no variance.
         """
         if self.task == "classification":
             raise InvalidParameter("A classifier has no distribution of y: use predict_proba.")

@@ -93,16 +93,11 @@ class TrainLeaves(NamedTuple):
 
 
 class LeafDensity(NamedTuple):
-    """How full the leaves of each tree are; all (n_trees,).
+    """How full the leaves of each tree are; all (n_trees,)."""
 
-    n_leaves int64: leaves with training rows; visited float64: the mean share of the training rows
-    that lie in a query row's leaf, what IBUG visits in that tree; largest float64: the share of
-    the training rows in the fullest leaf.
-    """
-
-    n_leaves: np.ndarray
-    visited: np.ndarray
-    largest: np.ndarray
+    n_leaves: np.ndarray  # int64: leaves with training rows
+    visited: np.ndarray  # mean share of the training rows in a query row's leaf: what IBUG visits
+    largest: np.ndarray  # share of the training rows in the fullest leaf
 
 
 class Neighbours(NamedTuple):
@@ -128,40 +123,13 @@ class Neighbours(NamedTuple):
         """Draw the neighbours of one row among all training rows.
 
         The stronger a dot, the more trees share a leaf with the row. Over one feature the target
-        is drawn upwards, over two features the second one.
+        is drawn upwards, over two features the second one. ``X_rows`` are the training rows,
+        ``y_rows`` their targets, which one feature needs; ``X`` the rows whose neighbours these
+        are: number ``row`` of them is marked. ``columns`` are one or two to draw, by default those
+        that vary; ``label`` is that of the target, with its unit.
 
-        Parameters
-        ----------
-        X_rows : DataFrame or array-like of shape (n_rows, n_features)
-            The training rows.
-        y_rows : array-like of shape (n_rows,), optional
-            Their targets; needed over one feature.
-        X : DataFrame or array-like of shape (n_queries, n_features), optional
-            The rows whose neighbours these are: the chosen one is marked.
-        row : int
-            Which of them.
-        columns : int, str or a sequence of one or two, optional
-            The columns that are drawn. Without it those that vary.
-        label : str
-            Of the target, with its unit.
-
-        Returns
-        -------
-        Curves
-            A notebook shows it where it is the last line of a cell.
-
-        Raises
-        ------
-        InvalidData
-            If X_rows are not the training rows, or the columns are not of numbers.
-        InvalidParameter
-            If there is no such row, more than two columns vary and none are named, or the targets
-            are missing.
-
-        Examples
-        --------
-        >>> found = Neighbours(np.array([[2, 1]]), np.array([[9, 4]]))
-        >>> found.plot([[0.0], [1.0], [2.0]], [5.0, 6.0, 8.0], X=[[2.5]]).alt
+        >>> near = Neighbours(np.array([[2, 1]]), np.array([[9, 4]]))
+        >>> near.plot([[0.0], [1.0], [2.0]], [5.0, 6.0, 8.0], X=[[2.5]]).alt
         'The 2 neighbours of one row among 3 training rows.'
         """
         from gbuq_core.figures.plots import plot_neighbours

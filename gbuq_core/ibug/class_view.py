@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 
 
 class ClassShares(NamedTuple):
-    """The share of each class among a row's neighbours. An extension by this project.
+    """The share of each class among a row's neighbours. An extension by this project."""
 
-    classes : ndarray of shape (n_classes,), the columns; shares : (n_samples, n_classes).
-    """
-
-    classes: NDArray[Any]
-    shares: FloatArray
+    classes: NDArray[Any]  # (n_classes,): the columns
+    shares: FloatArray  # (n_samples, n_classes)
 
 
 class ClassNeighbors(NamedTuple):
@@ -85,12 +82,7 @@ def class_neighbors(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> ClassNeighbors:
-    """Find the training rows that share most leaves with each row of X in a classifier's trees.
-
-    References
-    ----------
-    Brophy and Lowd (IBUG, 2022), algorithm 1 and section 4.1, for the affinity alone.
-    """
+    """Find the training rows that share most leaves with each row of X in a classifier's trees."""
     source = leaf_source(model, task="classification")
     rows = source.check_rows(X_train)
     classes, codes = encode_labels(labels, len(rows))

@@ -16,12 +16,7 @@ from gbuq_core.array_checks import check_flag
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
-from gbuq_core.ibug.base_models import (
-    Rows,
-    check_validation,
-    fit_owned,
-    weigh_rows,
-)
+from gbuq_core.ibug.base_models import Rows, check_validation, fit_owned, weigh_rows
 from gbuq_core.ibug.categories import Coding, encode_rows, find_coding, text_positions
 from gbuq_core.ibug.class_view import ClassShares, count_classes
 from gbuq_core.ibug.families import (
@@ -68,11 +63,7 @@ from gbuq_core.ibug.search import (
 )
 from gbuq_core.inputs import draw_seed, exact_std, hold_out
 from gbuq_core.jobs import check_memory, stage
-from gbuq_core.metrics.neighbour_tuning import (
-    CANDIDATES,
-    NeighbourTuning,
-    running_std,
-)
+from gbuq_core.metrics.neighbour_tuning import CANDIDATES, NeighbourTuning, running_std
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.importances import source_importances
@@ -304,17 +295,8 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     ) -> Neighborhood:
         """The neighbours of the validation rows, whose targets are ``y_validation_``.
 
-        Predictions and affinities are those of the model for tuning, which has not seen the rows.
-
-        Parameters
-        ----------
-        n_trees_sampled, tree_order : optional
-            The trees that count, in place of the estimator's own.
-
-        Raises
-        ------
-        InvalidParameter
-            If the estimator was fitted without validation rows.
+        Predictions and affinities are those of the model for tuning, which has not seen the rows;
+        `InvalidParameter` if the fit had none. Parameters as for `setting_for`.
         """
         check_is_fitted(self, "y_train_")
         choice = self._choose_trees(n_trees_sampled, tree_order)
@@ -333,25 +315,16 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         """The setting for another k, for other trees or without calibration.
 
         The least scale and the calibration come from the validation rows with exactly these trees,
-        as in `fit`. Without validation rows the fitted values stay. Nothing is refitted, and each
-        choice is computed once.
+        as in `fit` (algorithm 3 and section 4.1). Without validation rows the fitted values stay.
+        Nothing is refitted, and each choice is computed once.
 
         Parameters
         ----------
         n_neighbors : int, "tune" or None
             None is the fitted ``n_neighbors_`` for any trees; "tune" is the best k for these trees.
             It can be at most the number of training rows of the model for tuning.
-        calibrate : bool, optional
-        n_trees_sampled, tree_order : optional
+        calibrate, n_trees_sampled, tree_order : optional
             In place of the estimator's own.
-
-        Returns
-        -------
-        Setting
-
-        References
-        ----------
-        Brophy and Lowd (IBUG, 2022), algorithm 3 and section 4.1.
         """
         check_is_fitted(self, "y_train_")
         choice = self._choose_trees(n_trees_sampled, tree_order)
@@ -375,13 +348,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         """Training rows of highest affinity, best first, ties by lowest index.
 
         A training row is searched like any other row: it is its own first neighbour, except in
-        ties.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or Neighborhood
-        n_neighbors, n_trees_sampled, tree_order : optional
-            Used instead of the estimator's own, as in `setting_for`; nothing is refitted.
+        ties. X may be a `Neighborhood`; the other parameters are as for `setting_for`.
 
         Returns
         -------
@@ -395,21 +362,10 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         return self._look_up(X, k, choice).rows(k)
 
     def leaf_density(self, X: Any = None) -> LeafDensity:
-        """What share of the training rows lies in the leaves of X, tree by tree.
+        """What share of the training rows lies in the leaves of X, tree by tree (appendix C.5).
 
-        Parameters
-        ----------
-        X : array-like or DataFrame, optional
-            The training rows themselves without it.
-
-        Returns
-        -------
-        LeafDensity
-            ``(n_leaves, visited, largest)``, (n_trees_,) each: what IBUG visits in each tree.
-
-        References
-        ----------
-        Brophy and Lowd (IBUG, 2022), appendix C.5.
+        ``(n_leaves, visited, largest)``, (n_trees_,) each: what IBUG visits in each tree. Without X
+        it is that of the training rows themselves.
         """
         check_is_fitted(self, "y_train_")
         weight = self._rows.weight
@@ -469,12 +425,8 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     ) -> Distribution:
         """The estimator's family ``posterior_`` for every row.
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or Neighborhood
-        n_neighbors, calibrate, n_trees_sampled, tree_order : optional
-            Used instead of the estimator's own. Nothing is refitted, but the calibration belongs
-            to this k and these trees (see `setting_for`).
+        X may be a `Neighborhood`; the other parameters are as for `setting_for`: the calibration
+        belongs to this k and these trees.
 
         Returns
         -------
@@ -511,18 +463,8 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     ) -> Posterior:
         """Fit a family to every row's neighbours.
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or Neighborhood
-        posterior, posterior_fit : optional
-            In place of the estimator's own.
-        n_neighbors, calibrate, n_trees_sampled, tree_order : optional
-            As for `predict_distribution`.
-
-        Returns
-        -------
-        Posterior
-            For `log_density`, `cdf`, `quantile` and `sample` of `gbuq_core.ibug`.
+        The result is for `log_density`, `cdf`, `quantile` and `sample` of `gbuq_core.ibug`. X may
+        be a `Neighborhood`; all parameters stand in place of the estimator's own.
         """
         k, _ = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         family = self.posterior_ if posterior is None else posterior
@@ -568,14 +510,9 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         n_trees_sampled: int | None = None,
         tree_order: str | None = None,
     ) -> FamilyScores:
-        """Mean NLL of all nine families on rows that the model has not seen.
+        """Mean NLL of all nine families on rows that the model has not seen, with targets ``y``.
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or Neighborhood
-        y : array-like of shape (n_samples,)
-        posterior_fit, n_neighbors, calibrate, n_trees_sampled, tree_order : optional
-            As for `predict_posterior`.
+        The other parameters are as for `predict_posterior`.
         """
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         fit = self.posterior_fit if posterior_fit is None else posterior_fit
@@ -595,15 +532,9 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     ) -> ClassShares:
         """The share of each class among a row's neighbours; our own view, not the paper's.
 
-        For the neighbours in a classifier's trees see `gbuq_core.ibug.class_neighbors`.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or Neighborhood
-        labels : array-like of shape (n_train,)
-            A class for every training row, in their order.
-        n_neighbors, n_trees_sampled, tree_order : optional
-            As for `kneighbors`.
+        ``labels`` (n_train,) give every training row a class, in their order; the other parameters
+        are as for `kneighbors`. For the neighbours in a classifier's trees see
+        `gbuq_core.ibug.class_neighbors`.
         """
         k, choice = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         classes, codes = encode_labels(labels, len(self.y_train_))

@@ -110,7 +110,7 @@ def _maximise_skew_normal(targets: FloatArray, places: Places) -> Parameters:
 
 
 def _count(targets: FloatArray, places: Places) -> int:
-    """K."""
+    """The k places that the neighbours of each row fill."""
     return targets.shape[1] if places is None else round(float(places[0].sum()))
 
 
@@ -196,12 +196,7 @@ def fit_posterior(
     fit: str = "matched",
     places: FloatArray | None = None,
 ) -> Posterior:
-    """Fit one family to every row's neighbours.
-
-    References
-    ----------
-    Brophy and Lowd (IBUG, 2022), equation 3.
-    """
+    """Fit one family to every row's neighbours (equation 3)."""
     chosen = FAMILIES[check_family(family, targets)]
     check_choice("posterior_fit", fit, FITS)
     mean, std = spread_of(targets, places)

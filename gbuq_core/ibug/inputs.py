@@ -65,13 +65,10 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
     except ValueError as error:
-        if isinstance(X, np.ndarray) and X.dtype == object and any(map(_is_text, X.flat)):
+        objects = isinstance(X, np.ndarray) and X.dtype == object
+        if objects and any(isinstance(value, str) for value in X.flat):
             return check_rows(estimator, pd.DataFrame(X).infer_objects(), reset=reset)
         raise InvalidData(" ".join(str(error).split())) from error
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def numbers_of(X: Any) -> np.ndarray:

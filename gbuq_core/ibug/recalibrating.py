@@ -8,13 +8,13 @@ section 4.1).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.ibug.affinity import TrainLeaves, nearest, nearest_places
+from gbuq_core.ibug.affinity import Neighbours, TrainLeaves, nearest, nearest_places
 from gbuq_core.ibug.base_models import Rows
 from gbuq_core.ibug.family_scores import score_rows
 from gbuq_core.ibug.inputs import missing_explained
@@ -51,15 +51,11 @@ _MOST_CHOICES = 8
 _MOST_SETTINGS = 2048
 
 
-class _Near(NamedTuple):
-    """Neighbours of all validation rows, (n_validation, k) each, in few bytes."""
-
-    indices: NDArray[Any]  # training rows of the estimator, not those of the model for tuning
-    affinities: NDArray[Any]
-
-
 class ValidationRows:
-    """The validation rows, and what every choice of k and of trees makes of them."""
+    """The validation rows, and what every choice of k and of trees makes of them.
+
+    Their neighbours are training rows of the estimator, not of the model for tuning, in few bytes.
+    """
 
     # where the rows of the model for tuning ended, which has not seen these rows
     leaves: TrainLeaves
@@ -100,7 +96,7 @@ class ValidationRows:
         """Nothing is found yet."""
         size = self._entry_bytes()
         self._most_near = max(1, min(_MOST_CHOICES, _KEPT_BYTES // size))
-        self._near: Recent[_Near] = Recent(self._most_near)
+        self._near: Recent[Neighbours] = Recent(self._most_near)
         self._settings: Recent[Setting] = Recent(_MOST_SETTINGS)
         self._tunings: Recent[NeighbourTuning] = Recent(_MOST_CHOICES * 8)
 
@@ -241,10 +237,10 @@ class ValidationRows:
             return np.dtype(np.int32), affinity_type
         return np.min_scalar_type(len(self._y_train)), affinity_type
 
-    def _kept(self, key: TreeChoice) -> _Near:
+    def _kept(self, key: TreeChoice) -> Neighbours:
         return self._near.get(key, lambda: _joined(list(self._search(key, self.width))))
 
-    def _search(self, key: TreeChoice, k: int) -> Iterator[_Near]:
+    def _search(self, key: TreeChoice, k: int) -> Iterator[Neighbours]:
         """Neighbours of some rows after the other, which bounds the memory of the search."""
         trees = select_trees(self.leaves.n_trees, key.n_trees, key.order, self._seed)
         index_type, affinity_type = self._dtypes()
@@ -261,7 +257,7 @@ class ValidationRows:
                 indices, affinities = near
                 if self.places is not None:
                     indices = self.places[indices]
-                yield _Near(indices.astype(index_type), affinities.astype(affinity_type))
+                yield Neighbours(indices.astype(index_type), affinities.astype(affinity_type))
 
     def _std(self, key: TreeChoice, counts: list[int]) -> FloatArray:
         """Std of the first k targets for each k of ``counts``, (n_validation, n_counts)."""
@@ -279,10 +275,10 @@ class ValidationRows:
         )
 
 
-def _joined(parts: list[_Near]) -> _Near:
+def _joined(parts: list[Neighbours]) -> Neighbours:
     if len(parts) == 1:
         return parts[0]
-    return _Near(
+    return Neighbours(
         stack_columns([part.indices for part in parts], -1),
         stack_columns([part.affinities for part in parts], 0),
     )

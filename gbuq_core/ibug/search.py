@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from gbuq_core.ibug.affinity import (
-    Neighbours,
-    TrainLeaves,
-    nearest,
-    nearest_places,
-    pack_leaves,
-)
+from gbuq_core.ibug.affinity import Neighbours, TrainLeaves, nearest, nearest_places, pack_leaves
 from gbuq_core.ibug.results import Setting
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.methods import METHODS
@@ -268,22 +262,15 @@ def parts_of(n_rows: int, n_neighbors: int) -> Iterator[slice]:
 def row_parts(X: Any, n_neighbors: int) -> Iterator[Any]:
     """Rows of an array, a frame or a neighbourhood, some at a time (see `parts_of`)."""
     if isinstance(X, Neighborhood):
-        if X.weights is not None:
-            for part in parts_of(len(X.loc), X.targets.shape[1]):
-                yield X._replace(
-                    loc=X.loc[part],
-                    indices=X.indices[part],
-                    affinities=X.affinities[part],
-                    targets=X.targets[part],
-                    weights=X.weights[part],
-                )
-            return
-        for part in parts_of(len(X.loc), n_neighbors):
+        width = n_neighbors if X.weights is None else X.targets.shape[1]
+        for part in parts_of(len(X.loc), width):
+            cells = part, slice(width)
             yield X._replace(
                 loc=X.loc[part],
-                indices=X.indices[part, :n_neighbors],
-                affinities=X.affinities[part, :n_neighbors],
-                targets=X.targets[part, :n_neighbors],
+                indices=X.indices[cells],
+                affinities=X.affinities[cells],
+                targets=X.targets[cells],
+                weights=None if X.weights is None else X.weights[part],
             )
         return
     take = X.iloc if hasattr(X, "iloc") else X

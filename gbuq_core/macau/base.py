@@ -25,6 +25,7 @@ from gbuq_core.macau.forest import ForestKnobs, check_knobs, find_forest, rows_f
 from gbuq_core.macau.leaves import (
     LeafScaling,
     LeafTable,
+    Members,
     fit_scaling,
     make_leaf_table,
     number_leaves,
@@ -61,13 +62,6 @@ class Located(NamedTuple):
 
     X: np.ndarray
     numbers: np.ndarray
-
-
-class Members(NamedTuple):
-    """What each tree's leaf models say, (n, n_trees) each."""
-
-    means: np.ndarray
-    variances: np.ndarray
 
 
 class LeafModels(Savable, BaseEstimator):
@@ -262,10 +256,7 @@ class LeafModels(Savable, BaseEstimator):
     def score_novelty(self, X: Any) -> Novelty:
         """How much each row differs from the training rows.
 
-        Returns
-        -------
-        Novelty
-            Three z-scores, means over the trees, and their spreads; (n_samples,) each.
+        Three z-scores, means over the trees, and their spreads; (n_samples,) each.
         """
         parts = []
         for rows in self._blocks(X):
@@ -303,18 +294,9 @@ class LeafModels(Savable, BaseEstimator):
     ) -> np.ndarray:
         """How much each feature adds to the squared distance of each row, (n_samples, n_features).
 
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
-        conditional : bool
-            Explain the distances in path features only, which make conditional novelty.
-        normalize : bool
-            Return shares that sum to 1.
-
-        Returns
-        -------
-        ndarray
-            Shapley values, means over the trees; their sum is the mean squared distance.
+        Shapley values, means over the trees; their sum is the mean squared distance.
+        ``conditional`` explains the distances in path features only, which make conditional
+        novelty; ``normalize`` returns shares that sum to 1.
         """
         parts = [
             novelty.explain_novelty(
@@ -341,13 +323,8 @@ class LeafModels(Savable, BaseEstimator):
     ) -> LeafEllipses:
         """The leaves of one row as ellipses in two features, for drawing.
 
-        Parameters
-        ----------
-        X_one_row : array-like or DataFrame (1, n_features)
-        features : pair of int
-            Positions of the two features, which hold numbers.
-        trees : sequence of int, optional
-            Which trees; all without it.
+        ``features`` are the positions of two that hold numbers; ``trees`` a sequence of them, all
+        without it.
         """
         rows = next(self._blocks(X_one_row))
         if len(rows.X) != 1:

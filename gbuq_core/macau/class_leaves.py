@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from gbuq_core.array_checks import begins
-from gbuq_core.macau.leaves import LeafScaling, LeafTable
+from gbuq_core.macau.leaves import LeafScaling, LeafTable, Members
 from gbuq_core.macau.logistic_kernels import fit_logistic_leaves, write_class_members
 from gbuq_core.macau.novelty import LeafQuantiles, fit_inference
 from gbuq_core.parallel import parallel_map
@@ -40,13 +39,6 @@ class ClassLeaves(NamedTuple):
     logistic: LogisticLeaves | None
     shares: np.ndarray  # (n_leaves,) float64: the class's shares in the leaves
     quantiles: LeafQuantiles  # of the probabilities of the leaves' training rows
-
-
-class ClassMembers(NamedTuple):
-    """Probability of a class and its variance by the models of each tree, (n, k) float64 each."""
-
-    mean: np.ndarray
-    variance: np.ndarray
 
 
 def fit_class(
@@ -93,21 +85,15 @@ def _invert(model: LogisticLeaves, lengths: np.ndarray) -> None:
     does not depend on the features' scales.
     """
     for k in np.unique(lengths):
-        for leaves in _pieces(np.flatnonzero(lengths == k), int(k)):
-            cells = model.first[leaves][:, None] + np.arange(k * k)
+        every, size = np.flatnonzero(lengths == k), max(1, 1_000_000 // int(k * k))
+        for start in range(0, len(every), size):  # so that the matrices stay small
+            cells = model.first[every[start : start + size]][:, None] + np.arange(k * k)
             matrices = model.covariance[cells].reshape(-1, k, k)
             spread = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
             spread[spread == 0.0] = 1.0
             unit = spread[:, :, None] * spread[:, None, :]
             inverses = np.linalg.pinv(matrices / unit, rcond=_NO_INFORMATION, hermitian=True)
             model.covariance[cells] = (inverses / unit).reshape(-1, k * k)
-
-
-def _pieces(leaves: np.ndarray, k: int) -> Iterator[np.ndarray]:
-    """Leaves in pieces whose k x k matrices stay small."""
-    size = max(1, 1_000_000 // (k * k))
-    for start in range(0, len(leaves), size):
-        yield leaves[start : start + size]
 
 
 def predict_class(
@@ -117,20 +103,20 @@ def predict_class(
     scaling: LeafScaling,
     leaves: ClassLeaves,
     n_jobs: int | None = None,
-) -> ClassMembers:
+) -> Members:
     """Probability of a class and its variance in every tree about it (eq. 4 and 5)."""
     own = np.ascontiguousarray(numbers[:, leaves.trees])
     model = leaves.logistic
     if model is None:
         mean = leaves.shares[own]
-        return ClassMembers(mean, mean * (1.0 - mean))
-    out = ClassMembers(np.empty(own.shape), np.empty(own.shape))
+        return Members(mean, mean * (1.0 - mean))
+    out = Members(np.empty(own.shape), np.empty(own.shape))
     size = max(1, 200_000 // max(1, own.shape[1]))
 
     def work(start: int) -> None:
         rows = slice(start, start + size)
         write_class_members(
-            X[rows], own[rows], table, scaling, model, out.mean[rows], out.variance[rows]
+            X[rows], own[rows], table, scaling, model, out.means[rows], out.variances[rows]
         )
         advance(0.0)
 

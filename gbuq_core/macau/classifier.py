@@ -16,8 +16,9 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import MostProbable, encode_classes
 from gbuq_core.macau import novelty
 from gbuq_core.macau.base import LeafModels, Located
-from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class
+from gbuq_core.macau.class_leaves import ClassLeaves, fit_class, predict_class
 from gbuq_core.macau.forest import rows_for
+from gbuq_core.macau.leaves import Members
 from gbuq_core.macau.novelty import PredictedNovelty
 from gbuq_core.macau.results import Novelty
 from gbuq_core.model_files.contents import check_arrays, require
@@ -200,7 +201,7 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         # The leaves of each class have had their own quantiles of probabilities since their fit.
         self._distances = novelty.fit_novelty(X, self._table, self._scaling, self.n_jobs)
 
-    def _class_members(self, rows: Located) -> list[ClassMembers]:
+    def _class_members(self, rows: Located) -> list[Members]:
         """Probabilities and variances of each class that has models, (n, k) of its k trees."""
         return [
             predict_class(rows.X, rows.numbers, self._table, self._scaling, leaves, self.n_jobs)
@@ -210,12 +211,9 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
     def predict_members(self, X: Any) -> np.ndarray:
         """Class probabilities of every tree's leaf models, and their variances.
 
-        Returns
-        -------
-        (n_rounds, n_samples, n_classes, 2) float64 array
-            A round is one tree, or one tree of each class where LightGBM has more than two. The
-            probabilities of more than two classes come from models of their own, and do not sum to
-            1: `predict_proba` divides their means by the sum.
+        (n_rounds, n_samples, n_classes, 2) float64. A round is one tree, or one tree of each class
+        where LightGBM has more than two. The probabilities of more than two classes come from
+        models of their own, and do not sum to 1: `predict_proba` divides their means by the sum.
         """
         check_is_fitted(self, "_table")
         n_rounds, n_classes = len(self._leaves[0].trees), len(self.classes_)
@@ -225,7 +223,7 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
             members = self._class_members(rows)
             if n_classes == 2:
                 mean, variance = members[0]
-                members = [ClassMembers(1.0 - mean, variance), members[0]]
+                members = [Members(1.0 - mean, variance), members[0]]
             parts.append(np.array([np.stack(member, axis=2) for member in members]))
         return np.concatenate(parts, axis=1).transpose(2, 1, 0, 3)
 
@@ -236,8 +234,8 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         """
         return np.concatenate([self._proba(self._class_members(rows)) for rows in self._blocks(X)])
 
-    def _proba(self, members: list[ClassMembers]) -> np.ndarray:
-        means = np.column_stack([member.mean.mean(axis=1) for member in members])
+    def _proba(self, members: list[Members]) -> np.ndarray:
+        means = np.column_stack([member.means.mean(axis=1) for member in members])
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - means[:, 0], means[:, 0]])
         total = means.sum(axis=1, keepdims=True)
@@ -251,22 +249,17 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         uncertainty the variance of their probabilities, and total uncertainty the sum. For more
         than two classes, half the sum over the classes, which for two is the variance of either.
         With ``combine="std"`` standard deviations take the place of variances, as in the authors'
-        code. None of this is in nats.
-
-        Returns
-        -------
-        Uncertainty
-            (n_samples,) each.
+        code. None of this is in nats. (n_samples,) each.
         """
         parts = []
         for rows in self._blocks(X):
             members = self._class_members(rows)
             if self.combine == "std":
-                data = [np.sqrt(member.variance).mean(axis=1) for member in members]
-                knowledge = [member.mean.std(axis=1) for member in members]
+                data = [np.sqrt(member.variances).mean(axis=1) for member in members]
+                knowledge = [member.means.std(axis=1) for member in members]
             else:
-                data = [member.variance.mean(axis=1) for member in members]
-                knowledge = [member.mean.var(axis=1) for member in members]
+                data = [member.variances.mean(axis=1) for member in members]
+                knowledge = [member.means.var(axis=1) for member in members]
             half = 0.5 if len(members) > 1 else 1.0
             parts.append((half * np.sum(data, axis=0), half * np.sum(knowledge, axis=0)))
         data_part, knowledge_part = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -276,17 +269,13 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         """How unlike the training rows each row is.
 
         Inference novelty is that of the probability of the second of two classes, and of the most
-        probable one of more; a tree's leaf compares it with those of its training rows.
-
-        Returns
-        -------
-        Novelty
-            Three z-scores, means over the trees, and their spreads; (n_samples,) each.
+        probable one of more; a tree's leaf compares it with those of its training rows. Three
+        z-scores, means over the trees, and their spreads; (n_samples,) each.
         """
         parts = [self._score(rows, self._class_members(rows)) for rows in self._blocks(X)]
         return Novelty(*np.concatenate(parts, axis=1))
 
-    def _score(self, rows: Located, members: list[ClassMembers]) -> np.ndarray:
+    def _score(self, rows: Located, members: list[Members]) -> np.ndarray:
         """The six columns of the novelty, (6, n)."""
         out = np.empty((6, len(rows.X)))
         for c, own, values in self._compared(rows, members):
@@ -298,14 +287,14 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         return out
 
     def _compared(
-        self, rows: Located, members: list[ClassMembers]
+        self, rows: Located, members: list[Members]
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Models that inference novelty is about, the rows of each, and their predictions."""
         two = len(members) == 1
         chosen = np.zeros(len(rows.X), int) if two else self._proba(members).argmax(axis=1)
         for c in np.unique(chosen):
             own = np.flatnonzero(chosen == c)
-            values = members[c].mean[own]
+            values = members[c].means[own]
             if self.inference == "label":
                 values = (values > 0.5).astype(np.float64)
             yield int(c), own, values

@@ -78,6 +78,13 @@ class LeafTable(NamedTuple):
         return len(self.begin) - 1
 
 
+class Members(NamedTuple):
+    """What each tree's leaf models say, (n, n_trees) each."""
+
+    means: np.ndarray
+    variances: np.ndarray
+
+
 class LeafScaling(NamedTuple):
     """A feature in a leaf's own units: ``(x - centre) / scale``, gaps filled by the median."""
 
@@ -104,7 +111,8 @@ def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPath
         rows[tree * n_rows : (tree + 1) * n_rows] = np.argsort(leaves, kind="stable")
         sizes[first[tree] : first[tree + 1]] = np.bincount(leaves, minlength=counts[tree])
     fallback = -1
-    path_begin, path = _fill_paths(paths, source.n_features)
+    bare = np.diff(paths.begin) == 0  # leaves without a path have all features
+    path_begin, path = _with_all(paths.begin, paths.features, bare, source.n_features)
     if (sizes == 0).any():
         fallback = len(sizes)
         sizes = np.append(sizes, n_rows)
@@ -113,14 +121,6 @@ def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPath
         path = np.append(path, np.arange(source.n_features, dtype=np.int32))
     begin = begins(sizes)
     return LeafTable(first, begin, rows, path_begin, path, fallback)
-
-
-def _fill_paths(paths: LeafPaths, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """The paths, with all features for leaves that have none."""
-    counts = np.diff(paths.begin)
-    if (counts > 0).all():
-        return paths.begin, paths.features
-    return _with_all(paths.begin, paths.features, counts == 0, n_features)
 
 
 def _with_all(

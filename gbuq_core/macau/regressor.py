@@ -26,8 +26,8 @@ from gbuq_core.macau.ard_kernels import (
     predict_linear_rows,
     predict_linear_training,
 )
-from gbuq_core.macau.base import LeafModels, Located, Members
-from gbuq_core.macau.leaves import LeafTable, has_rows_for_all, with_all_features
+from gbuq_core.macau.base import LeafModels, Located
+from gbuq_core.macau.leaves import LeafTable, Members, has_rows_for_all, with_all_features
 from gbuq_core.macau.novelty import LeafQuantiles
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.resources import check_memory
@@ -286,13 +286,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         return np.concatenate(parts)
 
     def predict_members(self, X: Any) -> np.ndarray:
-        """Mean and variance of every tree's leaf model, (n_trees, n_samples, 2).
-
-        Returns
-        -------
-        ndarray
-            Means in units of y, and variances in squared units.
-        """
+        """Mean (in units of y) and variance of every tree's leaf model, (n_trees, n_samples, 2)."""
         check_is_fitted(self, "_table")
         check_memory(32 * np.shape(X)[0] * self._table.n_trees, "these predictions of all trees")
         parts = [np.stack(self._members(rows), axis=2) for rows in self._blocks(X)]
@@ -315,12 +309,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
     def predict_distribution(self, X: Any) -> Distribution:
         """A normal for each row: the prediction, and the root of the total variance.
 
-        With ``combine="std"`` the scale is the total of `predict_uncertainty` itself.
-
-        Notes
-        -----
-        The paper defines a mean and a variance (eq. 2) and no further shape. A mixture over the
-        trees follows from `predict_members`: pass its means and variances to
+        With ``combine="std"`` the scale is the total of `predict_uncertainty` itself. The paper
+        defines a mean and a variance (eq. 2) and no further shape. A mixture over the trees follows
+        from `predict_members`: pass its means and variances to
         `gbuq_core.distribution.MixtureDistribution`.
         """
         loc, scale = [], []

@@ -228,13 +228,15 @@ def sample_mixture(
     stopped_at = _stopping_steps(samples)
     counts = count_visits(labels, schedule.kept, len(density.weights))
     inside = counts.sum(axis=1)
+    before = np.append(0, np.cumsum(schedule.kept))  # samples until each step
+    n_drawn = before[np.where(stopped_at < 0, steps, stopped_at)]
     occupancy = counts / np.maximum(inside, 1)[:, None]
     apart = 0.5 * np.abs(occupancy - density.weights).sum(axis=1)
     drawn = Chains(
         samples=samples,
         kept=schedule.kept,
         modes_visited=(counts >= VISIT_SAMPLES).sum(axis=1),
-        share_in_modes=inside / _kept_counts(schedule.kept, stopped_at),
+        share_in_modes=inside / np.maximum(1, n_drawn),
         occupancy_error=np.where(inside > 0, apart, 1.0),
         occupancy=occupancy,
         mode_index=labels,
@@ -314,12 +316,6 @@ def _stopping_steps(samples: NDArray[np.float32]) -> NDArray[np.int64]:
     for chain in np.flatnonzero(~(np.abs(samples[:, -1]) <= FARTHEST).all(axis=1)):
         steps[chain] = np.argmin((np.abs(samples[chain]) <= FARTHEST).all(axis=1))
     return steps
-
-
-def _kept_counts(kept: NDArray[np.bool_], stopped_at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Samples that each chain has drawn before it ran off, at least 1 to divide by."""
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return np.maximum(1, before[np.where(stopped_at < 0, len(kept), stopped_at)])
 
 
 def _draw_seed(random_state: Any) -> np.uint64:

@@ -105,8 +105,8 @@ def density_by_step(
 
     >>> from gbuq_core import sample_mixture
     >>> chains = sample_mixture("cg", n_steps=20_000, random_state=0)
-    >>> found = density_by_step(chains, n_frames=4)
-    >>> found.steps.tolist(), found.density.shape
+    >>> steps, density, _ = density_by_step(chains, n_frames=4)
+    >>> steps.tolist(), density.shape
     ([5000, 10000, 15000, 20000], (4, 60, 60))
     """
     density = _target_of(chains, target)
@@ -305,11 +305,8 @@ def effective_sample_size(values: ArrayLike) -> FloatArray:
 
     ``n / (2 sum_k G_k - 1)`` with the sums of neighbouring autocorrelations
     ``G_k = rho_2k + rho_(2k+1)`` up to the first that is not positive, made monotone from the left
-    (Geyer's initial monotone sequence). At most ``n log10(n)``, for series that oscillate.
-
-    References
-    ----------
-    Geyer (1992), "Practical Markov chain Monte Carlo", section 3.3; the ceiling is Stan's.
+    (Geyer, 1992, "Practical Markov chain Monte Carlo", section 3.3: the initial monotone sequence).
+    At most ``n log10(n)``, for series that oscillate: the ceiling is Stan's.
     """
     series = _series(values)
     n = series.shape[-1]

@@ -53,16 +53,10 @@ def make_schedule(
     - clr: ``lr_t = learning_rate / 2 (cos(pi u) + 1)``;
     - cg: ``lr_t = learning_rate``, ``alpha_t = max(alpha_max / 2 (cos(pi u) + 1), alpha_min)``.
 
-    ``alpha_t`` is 1 unless said. Steps with ``u < exploration_fraction`` are not kept.
-
-    Notes
-    -----
-    ``exploration_fraction`` is 0.25 for clr, as the paper says, and 0 for cg, of which it says
-    nothing. So by default the two keep different samples: compare them by one rule.
-
-    References
-    ----------
-    Tan, Huertas and Zhao (2023), section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
+    ``alpha_t`` is 1 unless said. Steps with ``u < exploration_fraction`` are not kept: 0.25 for
+    clr, as the paper says (section 5.1 and appendix B.1; Zhang et al., 2020, cSG-MCMC), and 0 for
+    cg, of which it says nothing. So by default the two keep different samples: compare them by one
+    rule.
     """
     chosen = SAMPLERS[check_choice("sampler", sampler, list(SAMPLERS))]
     n = check_number("n_steps", n_steps, 1, MAX_STEPS, integer=True)

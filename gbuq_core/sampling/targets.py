@@ -204,8 +204,6 @@ def gaussian_mixture(
 ) -> GaussianMixture:
     """A mixture of Gaussians of one's own as a target for `sample_mixture`.
 
-    Notes
-    -----
     ``weights`` of the target are those given: exact as shares of the modes where their ellipses of
     three std do not overlap and have little of another mode's mass.
     """

@@ -139,8 +139,12 @@ class SoftTrees(Savable, BaseEstimator):
         self.memory_bytes_ = sum(tree.n_bytes for tree in trees)
         self.fit_seconds_ = time.perf_counter() - began
 
-    def _check_memory(self, shape: TreeShape, n_rows: int, knobs: FitKnobs) -> None:
-        check_memory(estimate_bytes(shape, n_rows, knobs), "this fit")
+    def _plan(self, knobs: FitKnobs, matrix: np.ndarray) -> FitKnobs:
+        """The knobs of a fit to this matrix, whose trees get their shape."""
+        self.shape_ = self._shape(matrix.shape[1])
+        knobs = knobs.fitting(self.shape_)
+        check_memory(estimate_bytes(self.shape_, len(matrix), knobs), "this fit")
+        return knobs
 
     def estimate_fit(self, n_rows: int, n_features: int) -> SoftTreeEstimate:
         """Estimate what `fit` costs on ``n_rows`` x ``n_features`` numbers with one thread."""
@@ -165,10 +169,7 @@ class SoftTrees(Savable, BaseEstimator):
     def inspect_rows(self, X: Any) -> RowFlags:
         """Tell which rows hold a level or a missing value that training had not.
 
-        Returns
-        -------
-        RowFlags
-            ``unseen_level`` and ``new_missing`` (n_samples,) bool, and the ``columns`` concerned.
+        ``unseen_level`` and ``new_missing`` (n_samples,) bool, and the ``columns`` concerned.
         """
         check_is_fitted(self, "trees_")
         return apply_inputs(self.encoding_, check_new_rows(self, X))[1]
@@ -204,11 +205,7 @@ class SoftTrees(Savable, BaseEstimator):
         """Parameter vectors from each tree's posterior, (n_draws, n_parameters) a tree.
 
         Draw number i depends on the seed and on i only: more draws keep the earlier ones.
-
-        Parameters
-        ----------
-        n_draws, seed : int, optional
-            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted.
+        ``n_draws`` and ``seed`` stand in place of the estimator's own; nothing is refitted.
         """
         n, seed = self._check_draws(n_draws, seed)
         return tuple(tree.posterior.draw(n, seed, member=t) for t, tree in enumerate(self.trees_))
@@ -243,14 +240,8 @@ class SoftTrees(Savable, BaseEstimator):
     ) -> np.ndarray:
         """Log of the predictive density, or class probability, at y, (n_samples,), in nats.
 
-        The Monte-Carlo average of eq. 2: the mean of the densities over the draws.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        y : array-like (n_samples,)
-        n_draws, seed : int, optional
-            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted.
+        The Monte-Carlo average of eq. 2: the mean of the densities over the draws, which are as in
+        `draw_parameters`.
         """
         by_draw = self._given_each_draw(X, y, n_draws, seed)
         return logsumexp(by_draw, axis=0) - math.log(len(by_draw))
@@ -351,12 +342,8 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
     ) -> np.ndarray:
         """Mean functions drawn from the posterior, (n_draws, n_samples), in units of y.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        n_draws, seed : int, optional
-            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted, and draw
-            number i is the same whatever their number.
+        Draw number i is the same whatever their number; ``n_draws`` and ``seed`` stand in place of
+        the estimator's own, and nothing is refitted.
         """
         n, seed = self._check_draws(n_draws, seed)
         thetas = self.draw_parameters(n, seed)
@@ -368,16 +355,8 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
     ) -> np.ndarray:
         """Mean and variance of y given each draw, (n_draws, n_samples, 2).
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        n_draws, seed : int, optional
-            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted.
-
-        Returns
-        -------
-        ndarray of shape (n_draws, n_samples, 2)
-            Mean in units of y, variance (that between leaves included) in their square.
+        Mean in units of y, variance (that between leaves included) in their square. Draws as in
+        `sample_functions`.
         """
         n, seed = self._check_draws(n_draws, seed)
         draws = self._draws(n, seed)
@@ -396,7 +375,6 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
         """Total, data and knowledge uncertainty as variances of y, (n_samples,) each.
 
         Knowledge is the variance of the draws' means, data the mean of the draws' variances.
-        Parameters as in `predict_members`.
         """
         members = self.predict_members(X, n_draws, seed)
         return decompose_regression(members[..., 0], members[..., 1])
@@ -406,12 +384,9 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
     ) -> Distribution:
         """The mixture over the draws, each a normal with that draw's mean and variance.
 
-        Its std is the root of the total uncertainty. Parameters as in `predict_members`.
-
-        Notes
-        -----
-        In `VariationalSoftTreeRegressor` a single draw is itself a mixture over leaves (eq. 6);
-        `log_densities` is exact there, and this distribution keeps each draw's two moments.
+        Its std is the root of the total uncertainty. In `VariationalSoftTreeRegressor` a single
+        draw is itself a mixture over leaves (eq. 6); `log_densities` is exact there, and this
+        distribution keeps each draw's two moments.
         """
         members = self.predict_members(X, n_draws, seed)
         return MixtureDistribution(members[..., 0], members[..., 1])
@@ -450,10 +425,6 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
             A moment of the training (see ``trees_[tree].snapshots``) instead of its end.
         seed : int, optional
             Of the draws.
-
-        Returns
-        -------
-        TreePicture
         """
         chosen, theta = self._picture_parameters(draw, tree, snapshot, seed)
         matrix = self._encode(X)

@@ -119,10 +119,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         return int(check_within(_TREES, self.n_trees))
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit one tree after the other.
-
-        Parameters as in `VariationalSoftTreeRegressor.fit`.
-        """
+        """Fit one tree after the other; parameters as in `VariationalSoftTreeRegressor.fit`."""
         began = time.perf_counter()
         knobs, n_trees = self._knobs(), self._n_trees()
         check_number("noise_shape", self.noise_shape, 0, low_open=True)
@@ -131,9 +128,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         numbers = check_numeric_target(target)
         scale = fit_scale(numbers)
         self.target_scale_ = scale
-        self.shape_ = self._shape(matrix.shape[1])
-        knobs = knobs.fitting(self.shape_)
-        self._check_memory(self.shape_, len(matrix), knobs)
+        knobs = self._plan(knobs, matrix)
         left = (numbers - scale.centre) / scale.spread
         inner = left
         trees: list[FittedTree] = []
@@ -182,18 +177,9 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
     def staged_functions(
         self, X: Any, n_draws: int | None = None, seed: int | None = None
     ) -> np.ndarray:
-        """Mean functions after one tree, two trees, and so on.
+        """Mean functions after one tree, two trees, and so on, (n_trees, n_draws, n_samples).
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        n_draws, seed : int, optional
-            As in `sample_functions`, whose draws the last stage holds.
-
-        Returns
-        -------
-        ndarray of shape (n_trees, n_draws, n_samples)
-            In units of y.
+        In units of y; the last stage holds the draws of `sample_functions`.
         """
         n, seed = self._check_draws(n_draws, seed)
         thetas = self.draw_parameters(n, seed)

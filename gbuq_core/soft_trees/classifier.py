@@ -62,9 +62,7 @@ class VariationalSoftTreeClassifier(MostProbable, ClassifierMixin, OneTree):
         knobs = self._knobs()
         matrix, target = self._begin(X, y)
         self.classes_, codes = encode_classes(target)
-        self.shape_ = self._shape(matrix.shape[1])
-        knobs = knobs.fitting(self.shape_)
-        self._check_memory(self.shape_, len(matrix), knobs)
+        knobs = self._plan(knobs, matrix)
         tree = fit_tree(self.shape_, matrix, codes, knobs, self.seed_, n_jobs=self.n_jobs)
         self._end((tree,), len(matrix), began)
         return self
@@ -72,10 +70,7 @@ class VariationalSoftTreeClassifier(MostProbable, ClassifierMixin, OneTree):
     def predict_members(
         self, X: Any, n_draws: int | None = None, seed: int | None = None
     ) -> np.ndarray:
-        """Class probabilities given each draw, (n_draws, n_samples, n_classes).
-
-        Parameters as in `VariationalSoftTreeRegressor.predict_members`.
-        """
+        """Class probabilities given each draw, (n_draws, n_samples, n_classes)."""
         n, seed = self._check_draws(n_draws, seed)
         return self._inner_probabilities(self._encode(X), n, seed)
 
@@ -93,10 +88,7 @@ class VariationalSoftTreeClassifier(MostProbable, ClassifierMixin, OneTree):
     def predict_uncertainty(
         self, X: Any, n_draws: int | None = None, seed: int | None = None
     ) -> Uncertainty:
-        """Total, data and knowledge uncertainty in nats, (n_samples,) each.
-
-        Parameters as in `predict_members`.
-        """
+        """Total, data and knowledge uncertainty in nats, (n_samples,) each."""
         return decompose_classification(self.predict_members(X, n_draws, seed))
 
     def _log_densities_by_draw(

@@ -141,25 +141,16 @@ def start_state(
     if not (np.isfinite(scale).all() and (scale > 0).all()):
         raise InvalidParameter("scale must be finite and greater than 0.")
     values = np.empty((2 + rank) * n + 1)
-    state = _with_views(
-        values,
-        rank,
-        n,
-        np.zeros_like(values),
-        np.zeros_like(values),
-        np.zeros(1, dtype=np.int64),
+    state = State(
+        values, values[:n], values[n : 2 * n], values[2 * n : -1].reshape(rank, n), values[-1:],
+        np.zeros_like(values), np.zeros_like(values), np.zeros(1, np.int64),
         np.arange(n_rows, dtype=np.int64),
-    )
+    )  # fmt: skip
     state.mean[:] = mean
     state.raw_scale[:] = inverse_softplus(scale)
     state.raw_noise[0] = inverse_softplus(noise)
     start_columns(np.uint64(seed), member, float(factor_scale), state.columns)
     return state
-
-
-def _with_views(values: Floats, rank: int, n: int, *others: Any) -> State:
-    columns = values[2 * n : (2 + rank) * n].reshape(rank, n)
-    return State(values, values[:n], values[n : 2 * n], columns, values[(2 + rank) * n :], *others)
 
 
 def run_steps(
@@ -373,7 +364,8 @@ class Climb:
             run_steps(self._plan, self._state, self._columns, self._target, self._path, n)
             self._done += n
             advance(n)
-            self._chunk = _next_chunk(self._chunk, n, time.perf_counter() - began)
+            wanted = int(n * _CHUNK_SECONDS / max(time.perf_counter() - began, 1e-6))
+            self._chunk = max(1, min(wanted, 4 * self._chunk))
 
     def _land_if_flat(self) -> None:
         """Let the learning rate fall to 0 soon once the ELBO no longer rises."""
@@ -396,12 +388,6 @@ class Climb:
             ElboPath(np.arange(1, self._done + 1), self._path[: self._done].copy()),
             Snapshots(np.array(self._seen), np.array(self._means)),
         )  # fmt: skip
-
-
-def _next_chunk(chunk: int, n: int, seconds: float) -> int:
-    """Steps that take about `_CHUNK_SECONDS`, never more than four times as many as before."""
-    wanted = int(n * _CHUNK_SECONDS / max(seconds, 1e-6))
-    return max(1, min(wanted, 4 * chunk))
 
 
 def _is_flat(path: np.ndarray, n_steps: int, tolerance: float) -> bool:

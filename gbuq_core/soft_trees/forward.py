@@ -12,11 +12,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.soft_trees.block_kernels import MIN_RAW, allocate_scratch
 from gbuq_core.soft_trees.class_kernels import class_gradient, write_class_log_densities
 from gbuq_core.soft_trees.layout import TreeShape, inverse_softplus, softplus
-from gbuq_core.soft_trees.mean_kernels import (
-    mean_gradient,
-    write_mean_log_densities,
-    write_means,
-)
+from gbuq_core.soft_trees.mean_kernels import mean_gradient, write_mean_log_densities, write_means
 from gbuq_core.soft_trees.mixture_kernels import mixture_gradient, write_mixture_log_densities
 from gbuq_core.soft_trees.tree_kernels import (
     write_gates,

@@ -149,13 +149,8 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     def fit(self, X: Any, y: Any) -> Self:
         """Find the posterior.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing. Text is allowed in data frames, and in columns named in
-            ``categorical_features``.
-        y : array-like (n_samples,)
-            In any unit.
+        NaN in X is missing. Text is allowed in data frames, and in columns named in
+        ``categorical_features``. y may be in any unit.
         """
         began = time.perf_counter()
         knobs = self._knobs()
@@ -170,9 +165,7 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         # With a given noise, a constant target keeps its unit.
         scale = fit_target_scale(numbers) if self.noise is not None else fit_scale(numbers)
         self.target_scale_ = scale
-        self.shape_ = self._shape(matrix.shape[1])
-        knobs = knobs.fitting(self.shape_)
-        self._check_memory(self.shape_, len(matrix), knobs)
+        knobs = self._plan(knobs, matrix)
         inner_noise = None if self.noise is None else self.noise / scale.spread
         tree = fit_tree(
             self.shape_, matrix, (numbers - scale.centre) / scale.spread,

@@ -10,9 +10,7 @@ from refusal_parts import refused
 from sklearn.ensemble import IsolationForest
 from tolerances import CANCELLED
 
-from gbuq_core.baselines import (
-    NGBoostRegressor,
-)
+from gbuq_core.baselines import NGBoostRegressor
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import auroc, coverage, crps_gaussian

@@ -16,13 +16,7 @@ from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_
 from gbuq_core.boosting.gaussian_kernels import gaussian_gradients, mask_gaussian
 from gbuq_core.boosting.noise_kernels import draw_mask, mask_changes
 from gbuq_core.boosting.numba_engine import sum_classes, sum_gaussian, with_own_mask
-from gbuq_core.boosting.plan import (
-    cycle_ends,
-    exploring,
-    gradient_scale,
-    make_plan,
-    make_schedule,
-)
+from gbuq_core.boosting.plan import cycle_ends, exploring, gradient_scale, make_plan, make_schedule
 from gbuq_core.boosting.softmax_kernels import mask_classes, softmax_gradients
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.seeding import MASK_ROWS, stream
@@ -125,8 +119,8 @@ def test_masked_gaussian_sums_are_those_of_the_graded_rows(
             expected[2][cell] += sampled[place] * np.array([*gradient, 1.0])
             square += gradient @ gradient
             total += naive.gaussian_nll(y[row], *raw[cell]) + 0.5 * math.log(2 * math.pi)
-    for sums, wanted in zip(parts.written(state), expected, strict=True):
-        np.testing.assert_allclose(sums, wanted, rtol=SAME_SUM, atol=SAME_SUM)
+    for written, wanted in zip(parts.written(state), expected, strict=True):
+        np.testing.assert_allclose(written, wanted, rtol=SAME_SUM, atol=SAME_SUM)
     assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)
 
@@ -264,16 +258,6 @@ def test_the_longest_step_is_stable():
     ).fit(X, y)
     error = model.predict_members(X)[..., 0] - np.sin(X[:, 0])
     assert np.sqrt((error**2).mean(axis=1)).max() < 0.3  # the noise; at 0.3 it is over 100
-
-
-def test_cyclical_fits_do_not_depend_on_chunks(monkeypatch):
-    from gbuq_core.boosting import numba_engine
-
-    whole, spiral = fitted(BoostedEnsembleClassifier, "cbsglb")
-    monkeypatch.setattr(numba_engine, "_CHUNK_SECONDS", 1e-9)  # a tree at a time
-    other, _ = fitted(BoostedEnsembleClassifier, "cbsglb")
-    X = spiral.X[:, :2]
-    np.testing.assert_array_equal(whole.predict_members(X), other.predict_members(X))
 
 
 def test_most_of_cyclical_knowledge_is_of_the_first_cycles():

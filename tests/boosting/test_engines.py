@@ -11,12 +11,7 @@ from tolerances import SAME_SUM
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.boosting import catboost_engine
 from gbuq_core.boosting.catboost_engine import make_pool
-from gbuq_core.errors import (
-    Cancelled,
-    GbuqError,
-    InvalidData,
-    InvalidParameter,
-)
+from gbuq_core.errors import Cancelled, GbuqError, InvalidData, InvalidParameter
 from gbuq_core.jobs import JobRunner
 
 SMALL = {

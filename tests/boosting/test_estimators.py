@@ -5,11 +5,7 @@ import pandas as pd
 import pytest
 from refusal_parts import refused_from
 
-from gbuq_core.boosting import (
-    BoostedEnsembleClassifier,
-    BoostedEnsembleRegressor,
-    base,
-)
+from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, base
 from gbuq_core.boosting.plan import make_plan
 from gbuq_core.errors import InvalidData
 from gbuq_core.trees.forest_kernels import empty_forest, forest_bytes

@@ -4,7 +4,7 @@ import boosting_parts as parts
 import naive
 import numpy as np
 import pytest
-from boosting_parts import numbers
+from boosting_parts import gradients_of, numbers
 from seeding_parts import normals_of
 from tolerances import SAME_SUM, ZERO
 
@@ -17,20 +17,10 @@ from gbuq_core.boosting.gaussian_kernels import (
     gaussian_leaves,
 )
 from gbuq_core.boosting.noise_kernels import add_split_noise, score_noise_std
-from gbuq_core.boosting.numba_engine import (
-    gaussian_start,
-    log_std_floor,
-    sum_gaussian,
-)
+from gbuq_core.boosting.numba_engine import gaussian_start, log_std_floor, sum_gaussian
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)
-
-
-def gradients_of(cells, raw, values, kernel=gaussian_gradients):
-    state = parts.member_at(raw)
-    rms, _ = kernel(cells, state, values, 1.0, STREAM)
-    return *parts.written(state), rms
 
 
 def two_cells(rng):
@@ -50,8 +40,8 @@ def test_gradients_are_those_of_the_likelihood(rng, python):
     y, slices, cells = two_cells(rng)
     raw = np.array([[0.3, -0.4], [-0.2, 0.5]])
     kernel = gaussian_gradients.py_func if python else gaussian_gradients
-    newton, curvature, channels, _ = gradients_of(cells, raw, numbers(n_rows=7.0), kernel)
-    natural, ones, _, _ = gradients_of(cells, raw, numbers(n_rows=7.0, newton=False), kernel)
+    newton, curvature, channels, _ = gradients_of(kernel, cells, raw, numbers(n_rows=7.0))
+    natural, ones, _, _ = gradients_of(kernel, cells, raw, numbers(n_rows=7.0, newton=False))
     step = 1e-4  # cuts off about step^2, and rounding adds 1e-16 / step^2 = 1e-8 of curvature
     for cell, rows in enumerate(slices):
         variance = np.exp(2.0 * raw[cell, 1])
@@ -73,13 +63,6 @@ def test_gradients_are_those_of_the_likelihood(rng, python):
         np.testing.assert_allclose(natural[cell], [expected[0], expected[1] / 2], rtol=1e-6)
         np.testing.assert_array_equal(ones[cell], channels[cell, 2])
     np.testing.assert_array_equal(channels, np.column_stack([newton, [3.0, 4.0]]))
-
-
-def test_sub_samples_have_their_share_and_change():
-    """Two standard deviations of a Bernoulli sum would fail one time in twenty; five do not."""
-    shares = [naive.kept_rows(base, 20_000, 0.3).mean() for base in (1, 2, 3)]
-    assert np.abs(np.array(shares) - 0.3).max() < 5 * np.sqrt(0.3 * 0.7 / 20_000)
-    assert len(set(shares)) == 3
 
 
 def test_noise_on_the_choice_of_splits(rng):
@@ -188,9 +171,8 @@ def test_leaf_values_of_the_posterior(repeated, rng, newton, python):
     added = written[leaf[cell_of_row]]
     assert size == pytest.approx(np.sqrt((added**2).sum() / 600), rel=SAME_SUM)
     # The splits are chosen by gradients without weights.
-    plain = gradients_of(sums, raw[np.unique(cell_of_row, return_index=True)[1]], numbers(
-        n_rows=600.0, newton=newton
-    ))  # fmt: skip
+    first = raw[np.unique(cell_of_row, return_index=True)[1]]
+    plain = gradients_of(gaussian_gradients, sums, first, numbers(n_rows=600.0, newton=newton))
     np.testing.assert_array_equal(state.channels, plain[2])
 
 
@@ -227,7 +209,7 @@ def test_below_the_floor_only_larger_residuals_count():
     cells = sum_gaussian(single_cells(np.zeros((1, 2), np.uint8)), np.array([0.0, 10.0]))
     cells.every.mean[1] = 10.0 * np.exp(-12)  # z = 10
     raw = np.array([[0.0, -12.5], [0.0, -12.5]])
-    gradients, _, _, _ = gradients_of(cells, raw, numbers(n_rows=2.0))
+    gradients, *_ = gradients_of(gaussian_gradients, cells, raw, numbers(n_rows=2.0))
     np.testing.assert_allclose(gradients[:, 1], [0.0, 99.0], rtol=SAME_SUM)
 
 

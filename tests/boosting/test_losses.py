@@ -50,6 +50,11 @@ class Loss:
             return sum_gaussian(cells, self.y)
         return sum_classes(cells, self.y, self.n_classes)
 
+    def gradients_of(self, cells, raw, values):
+        of_loss = "gaussian" if self.n_classes is None else "softmax"
+        kernel = getattr(self.kernels, f"{of_loss}_gradients")
+        return parts.gradients_of(kernel, self.sums(cells), raw, values)
+
     def twin(self, newton, **options):
         if self.n_classes is None:
             return naive.Gaussian(self.y, newton, **options)
@@ -66,17 +71,6 @@ class Loss:
         return state
 
 
-def gradients_of(loss, cells, raw, values):
-    """Gradients, curvature, channels, their rms."""
-    kernel = (
-        gaussian_kernels.gaussian_gradients if loss.n_classes is None
-        else softmax_kernels.softmax_gradients
-    )  # fmt: skip
-    state = parts.member_at(raw)
-    rms, _ = kernel(loss.sums(cells), state, values, 1.0, STREAM)
-    return *parts.written(state), rms
-
-
 @pytest.mark.parametrize("newton", [True, False])
 @LOSSES
 def test_merged_sums_equal_row_sums(repeated, rng, n_classes, newton):
@@ -88,8 +82,8 @@ def test_merged_sums_equal_row_sums(repeated, rng, n_classes, newton):
     cell_of_row = np.empty(600, int)
     cell_of_row[cells.order] = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
     values = numbers(n_rows=600.0, newton=newton)
-    merged = gradients_of(loss, cells, raw, values)
-    rows = gradients_of(loss, single_cells(repeated.columns), raw[cell_of_row], values)
+    merged = loss.gradients_of(cells, raw, values)
+    rows = loss.gradients_of(single_cells(repeated.columns), raw[cell_of_row], values)
     for part in (0, 1, 2):
         sums = np.zeros_like(merged[part])
         np.add.at(sums, cell_of_row, rows[part])
@@ -108,7 +102,7 @@ def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, n_classes, n
     cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
     raw = rng.normal(size=(len(cells.codes), loss.n_outputs))
     values = numbers(n_rows=600.0, subsample=0.3, newton=newton)
-    gradients, curvature, channels, rms = gradients_of(loss, cells, raw, values)
+    gradients, curvature, channels, rms = loss.gradients_of(cells, raw, values)
     cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
     of_row = np.empty(600, int)
     of_row[cells.order] = cell_of_place
@@ -118,7 +112,7 @@ def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, n_classes, n
         expected[cell_of_place[place]] += [*steps[cells.order[place]], 1.0]
     np.testing.assert_allclose(channels, expected, rtol=CANCELLED, atol=NEAR_ZERO)
     # Leaf values and the strength of the score noise are those of all rows.
-    everything = gradients_of(loss, cells, raw, values._replace(subsample=1.0))
+    everything = loss.gradients_of(cells, raw, values._replace(subsample=1.0))
     np.testing.assert_array_equal(gradients, everything[0])
     np.testing.assert_array_equal(curvature, everything[1])
     assert rms == everything[3]

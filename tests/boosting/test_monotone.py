@@ -94,7 +94,7 @@ def test_leaves_in_order_stay_and_others_are_put_in_order(seed):
 
 
 @pytest.mark.parametrize(
-    ("constraints", "more", "told"),
+    ("constraints", "more", "message"),
     [
         ([1, 0], {}, "for each of the 4 columns"),
         ({"other": 1}, {}, "by name or position"),

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from gbuq_core import (
-    BoostedEnsembleClassifier,
-    BoostedEnsembleRegressor,
-    make_heart,
-    make_spiral,
-)
+from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart, make_spiral
 from gbuq_core.metrics import auroc
 
 pytestmark = pytest.mark.parity

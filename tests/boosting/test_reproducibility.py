@@ -82,8 +82,9 @@ def test_the_order_of_rows_does_not_matter(data, repeated, rng, kind, merge):
         {"method": "sgb"},
         {"temperature": "posterior"},
         {"ensemble": "virtual", "truncation_step": 5},
+        {"method": "cbsglb", "cycle_length": 10, "learning_rate": 0.1},
     ],
-    ids=["sglb", "sgb", "posterior", "virtual"],
+    ids=["sglb", "sgb", "posterior", "virtual", "cyclical"],
 )
 def test_threads_and_chunks_do_not_matter(data, kind, knobs, monkeypatch):
     X, y = data
@@ -91,7 +92,7 @@ def test_threads_and_chunks_do_not_matter(data, kind, knobs, monkeypatch):
 
     def fit(n_jobs, chunk_seconds):
         monkeypatch.setattr(numba_engine, "_CHUNK_SECONDS", chunk_seconds)
-        model = kind(**SMALL, **knobs, n_jobs=n_jobs, random_state=0).fit(X, target)
+        model = kind(**{**SMALL, **knobs}, n_jobs=n_jobs, random_state=0).fit(X, target)
         return model.predict_members(X), model.leaf_indices(X)
 
     expected = fit(1, 0.03)

@@ -11,11 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
-from gbuq_core import (
-    BoostedEnsembleClassifier,
-    BoostedEnsembleRegressor,
-    find_smallest_change,
-)
+from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, find_smallest_change
 from gbuq_core.boosting.grid_kernels import fill_grid
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.binning import apply_bins
@@ -235,7 +231,7 @@ def naive_raw(models, codes, points):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("edit", "message"),
     [
         ({"row": "two"}, "one row"),
         ({"most": -1.0}, "most"),

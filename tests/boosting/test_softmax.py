@@ -4,7 +4,7 @@ import boosting_parts as parts
 import naive
 import numpy as np
 import pytest
-from boosting_parts import numbers
+from boosting_parts import gradients_of, numbers
 from scipy.special import softmax
 from seeding_parts import normals_of
 from tolerances import SAME_SUM, ZERO
@@ -35,12 +35,6 @@ def n_leaf_sums(n_classes):
 
 def member(table, n_classes, depth=2, n_trees=3, cells=None):
     return parts.member(table, np.zeros(n_classes), depth, n_leaf_sums(n_classes), n_trees, cells)
-
-
-def gradients_of(cells, raw, values, kernel=softmax_gradients):
-    state = parts.member_at(raw)
-    rms, _ = kernel(cells, state, values, 1.0, STREAM)
-    return *parts.written(state), rms
 
 
 @PYTHON
@@ -82,7 +76,7 @@ def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes
 def test_huge_logits_do_not_overflow(table):
     raw = np.tile([1000.0, -1000.0, 999.0], (120, 1))
     cells = sum_classes(single_cells(table.columns), np.zeros(120, int), 3)
-    probabilities = gradients_of(cells, raw, numbers(n_rows=120.0))[1]
+    probabilities = gradients_of(softmax_gradients, cells, raw, numbers(n_rows=120.0))[1]
     np.testing.assert_allclose(probabilities[0], softmax(raw[0]), rtol=SAME_SUM)
 
 

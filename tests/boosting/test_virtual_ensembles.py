@@ -40,13 +40,6 @@ def test_points_equal_the_twin(n_trees, step, start):
         assert truncation_points(n_trees, step, start / 20).tolist() == expected
 
 
-def test_the_papers_members():
-    assert truncation_points(1000, 50, 0.5).tolist() == list(range(550, 1001, 50))
-    assert truncation_points(2000, 50, 0.5)[0] == 1050
-    assert truncation_points(1000, 50, 0.0)[0] == 50
-    assert truncation_points(100, 100, 0.99).tolist() == [100]
-
-
 @pytest.mark.parametrize(
     ("step", "start"), [(0, 0.5), (1.5, 0.5), (50, -0.1), (50, 1.1), ("50", 0.5), (50, np.nan)]
 )

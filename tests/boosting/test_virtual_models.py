@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xgboost
 from scipy.special import expit, softmax
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -142,56 +143,35 @@ def test_catboost_categories(data):
 # The others: each member is the library's own truncated prediction, bit for bit
 
 REGRESSORS = {
-    "lightgbm": (
-        lambda: lightgbm.LGBMRegressor(**LGB),
-        lambda model, X, t: model.predict(X, num_iteration=t),
-    ),
-    "lightgbm poisson": (
-        lambda: lightgbm.LGBMRegressor(objective="poisson", **LGB),
-        lambda model, X, t: model.predict(X, num_iteration=t),
-    ),
-    "xgboost": (
-        lambda: xgboost.XGBRegressor(**XGB),
-        lambda model, X, t: model.predict(X, iteration_range=(0, t)),
-    ),
-    "xgboost poisson": (
-        lambda: xgboost.XGBRegressor(objective="count:poisson", **XGB),
-        lambda model, X, t: model.predict(X, iteration_range=(0, t)),
-    ),
-    "histogram": (
-        lambda: HistGradientBoostingRegressor(max_iter=T),
-        lambda model, X, t: list(model.staged_predict(X))[t - 1],
-    ),
-    "gradient boosting": (
-        lambda: GradientBoostingRegressor(n_estimators=T),
-        lambda model, X, t: [s.copy() for s in model.staged_predict(X)][t - 1],
-    ),
+    "lightgbm": lightgbm.LGBMRegressor(**LGB),
+    "lightgbm poisson": lightgbm.LGBMRegressor(objective="poisson", **LGB),
+    "xgboost": xgboost.XGBRegressor(**XGB),
+    "xgboost poisson": xgboost.XGBRegressor(objective="count:poisson", **XGB),
+    "histogram": HistGradientBoostingRegressor(max_iter=T),
+    "gradient boosting": GradientBoostingRegressor(n_estimators=T),
 }
 CLASSIFIERS = {
-    "lightgbm": (
-        lambda: lightgbm.LGBMClassifier(**LGB),
-        lambda model, X, t: model.predict_proba(X, num_iteration=t),
-    ),
-    "xgboost": (
-        lambda: xgboost.XGBClassifier(**XGB),
-        lambda model, X, t: model.predict_proba(X, iteration_range=(0, t)),
-    ),
-    "histogram": (
-        lambda: HistGradientBoostingClassifier(max_iter=T),
-        lambda model, X, t: list(model.staged_predict_proba(X))[t - 1],
-    ),
-    "gradient boosting": (
-        lambda: GradientBoostingClassifier(n_estimators=T),
-        lambda model, X, t: [s.copy() for s in model.staged_predict_proba(X)][t - 1],
-    ),
+    "lightgbm": lightgbm.LGBMClassifier(**LGB),
+    "xgboost": xgboost.XGBClassifier(**XGB),
+    "histogram": HistGradientBoostingClassifier(max_iter=T),
+    "gradient boosting": GradientBoostingClassifier(n_estimators=T),
 }
+
+
+def truncated(model, X, t):
+    """What the library predicts with the first t rounds."""
+    ask = "predict_proba" if is_classifier(model) else "predict"
+    if isinstance(model, lightgbm.LGBMModel):
+        return getattr(model, ask)(X, num_iteration=t)
+    if isinstance(model, xgboost.XGBModel):
+        return getattr(model, ask)(X, iteration_range=(0, t))
+    return [stage.copy() for stage in getattr(model, f"staged_{ask}")(X)][t - 1]
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_members_are_truncated_regressors(name, data):
     X, y = data
-    make, truncated = REGRESSORS[name]
-    model = make().fit(X, np.abs(y))
+    model = clone(REGRESSORS[name]).fit(X, np.abs(y))
     ensemble = VirtualEnsemble(model, step=6, start=0.4)
     assert (ensemble.task, ensemble.n_trees_) == ("regression", T)
     assert ensemble.member_trees().tolist() == [18, 24, 30, 36]
@@ -216,10 +196,9 @@ def test_members_are_truncated_regressors(name, data):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_members_are_truncated_classifiers(name, n_classes, data):
     X, y = data
-    make, truncated = CLASSIFIERS[name]
     labels = classes_of(y, n_classes)
     target = np.unique(labels, return_inverse=True)[1] if name == "xgboost" else labels
-    model = make().fit(X, target)
+    model = clone(CLASSIFIERS[name]).fit(X, target)
     ensemble = VirtualEnsemble(model, step=10, start=0.0)
     assert ensemble.member_trees().tolist() == [10, 20, 30, 40]
     members = ensemble.predict_members(X)

@@ -191,13 +191,13 @@ def test_clocks_count_weighted_rows(rng):
     mean = np.array([0.5, 0.1, 0.02])[:, None] * rng.normal(size=(3, 80)) + [[0.4], [0.0], [-0.1]]
     data = np.array([2.0, 0.5, 0.2])[:, None] * np.ones(80)
     shared = {"n_trees": np.array([5, 10, 20]), "for_mean": np.ones(3, bool)}
-    rows = Stages(mean=mean, knowledge=0.1 * data, data=data, y=y, weight=weight * 1.0, **shared)
+    once = Stages(mean=mean, knowledge=0.1 * data, data=data, y=y, weight=weight * 1.0, **shared)
     rows = np.arange(80).repeat(weight)
     other = Stages(
         mean=mean[:, rows], knowledge=0.1 * data[:, rows], data=data[:, rows], y=y[rows], **shared
     )
     for tails in ("normal", "student"):
-        own, expected = choose_clocks(rows, tails), choose_clocks(other, tails)
+        own, expected = choose_clocks(once, tails), choose_clocks(other, tails)
         assert (own.mean_trees, own.scale_trees) == (expected.mean_trees, expected.scale_trees)
         assert own.factor == pytest.approx(expected.factor, rel=1e-6)
         np.testing.assert_allclose(own.nll, expected.nll, rtol=CANCELLED)

@@ -19,7 +19,6 @@ from gbuq_core.ibug.affinity import (
     pack_leaves,
 )
 from gbuq_core.jobs import JobRunner
-from gbuq_core.trees.importers import leaf_source
 
 
 def draw_leaves(rng, n_rows, n_trees, n_leaves, *, alike=0.5):
@@ -97,12 +96,6 @@ def test_a_row_shares_all_trees_with_itself_and_affinity_is_symmetric(rng):
     counts = count_affinities(pack_leaves(leaves), leaves)
     np.testing.assert_array_equal(np.diag(counts), 30)
     np.testing.assert_array_equal(counts, counts.T)
-
-
-def test_ties_go_to_the_lowest_training_index():
-    leaves = np.zeros((2000, 3), int)
-    near = nearest(pack_leaves(leaves), leaves[:2], 700)
-    np.testing.assert_array_equal(near.indices, [np.arange(700)] * 2)
 
 
 def test_the_order_of_training_rows_does_not_change_affinities(rng):
@@ -262,42 +255,3 @@ def test_impossible_trees_are_refused(trees, rng):
 def test_chunks_that_do_not_fit_are_refused(chunks, n_rows, message):
     with pytest.raises(InvalidData, match=message):
         pack_leaves(chunks, n_rows)
-
-
-@pytest.mark.parity
-@pytest.mark.parametrize("name", ["concrete", "wine"])
-def test_neighbours_are_the_authors(name, reference_dir):
-    """The authors break ties by an unstable sort, so only rows without a tie at k must agree.
-
-    Within a tie above k their order is free too: neighbours are compared as sets, scales by value.
-    """
-    from gbuq_core.trees.importers import load_leaf_source
-
-    with np.load(reference_dir / f"ibug_{name}.npz", allow_pickle=False) as stored:
-        theirs = {key: stored[key] for key in stored.files}
-    source = load_leaf_source(reference_dir / f"ibug_{name}.lgb.txt")
-    k = int(theirs["k"])
-    train = pack_leaves(source.leaf_matrix(theirs["X_fit"]))
-    near = nearest(train, source.leaf_matrix(theirs["X_test"]), k + 1)
-    clear = near.affinities[:, k - 1] > near.affinities[:, k]
-    assert clear.sum() > 20
-    ours, reference = (np.sort(i[clear][:, :k], axis=1) for i in
-                       (near.indices, theirs["neighbor_index"]))  # fmt: skip
-    np.testing.assert_array_equal(ours, reference)
-    scale = theirs["y_fit"][near.indices[clear, :k]].std(axis=1)
-    scale = np.maximum(scale, 1e-15)  # the authors' smallest
-    # Their scales are float32.
-    np.testing.assert_allclose(scale, theirs["scale"][clear], rtol=1e-5)
-    np.testing.assert_allclose(source.predict(theirs["X_test"]), theirs["loc"], rtol=SAME_SUM)
-
-
-def test_neighbours_of_a_model_share_its_leaves(rng):
-    """From the model to the neighbours: a training row's first neighbour shares all its trees."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    X = rng.normal(size=(300, 3))
-    source = leaf_source(HistGradientBoostingRegressor(max_iter=30).fit(X, X[:, 0]))
-    train = pack_leaves(source.leaf_chunks(X), len(X))
-    near = nearest(train, source.leaf_matrix(X), 5)
-    np.testing.assert_array_equal(near.affinities[:, 0], source.n_trees)
-    assert (near.indices[:, 0] <= np.arange(300)).all()

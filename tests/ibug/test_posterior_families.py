@@ -15,7 +15,6 @@ from gbuq_core.ibug import family_fits
 from gbuq_core.ibug.families import (
     FAMILIES,
     FITS,
-    Posterior,
     cdf,
     check_family,
     fit_posterior,
@@ -25,6 +24,7 @@ from gbuq_core.ibug.families import (
     quantile,
     resolution_of,
     sample,
+    take_rows,
 )
 from gbuq_core.ibug.family_fits import (
     _INVERSE_DF,
@@ -54,15 +54,6 @@ def fitted(family, targets, fit, min_scale=1e-6):
     return fit_posterior(family, *spread_of(targets), targets, min_scale, fit)
 
 
-def frozen(posterior, row=0):
-    """scipy's own object for one row."""
-    if posterior.centres is not None:
-        return stats.gaussian_kde(posterior.centres[row], bw_method="scott")
-    distribution = getattr(stats, FAMILIES[posterior.family].distribution)
-    shape = () if posterior.shape is None else (posterior.shape[row],)
-    return distribution(*shape, loc=posterior.loc[row], scale=posterior.scale[row])
-
-
 # Moments
 
 
@@ -78,17 +69,11 @@ def test_matched_families_have_the_models_mean_and_the_calibrated_std(family):
 
 def test_a_kernel_density_is_scipys():
     targets = gamma_targets()
-    posterior = fitted("kde", targets, "matched")
     grid = np.linspace(-2.0, 25.0, 9)
-    for row in range(len(targets)):
-        theirs = stats.gaussian_kde(targets[row], bw_method="scott")
-        density = Posterior(
-            "kde", posterior.loc[:1], posterior.scale[row : row + 1], None, targets[[row]]
-        )
-        # The same sum of k exponentials, once as a log-sum-exp.
-        np.testing.assert_allclose(
-            log_density(density, grid[None])[0], theirs.logpdf(grid), rtol=CANCELLED
-        )
+    mine = log_density(fitted("kde", targets, "matched"), np.tile(grid, (len(targets), 1)))
+    theirs = [stats.gaussian_kde(row, bw_method="scott").logpdf(grid) for row in targets]
+    # The same sum of k exponentials, once as a log-sum-exp.
+    np.testing.assert_allclose(mine, theirs, rtol=CANCELLED)
 
 
 # Shapes
@@ -96,11 +81,8 @@ def test_a_kernel_density_is_scipys():
 
 @pytest.mark.parametrize("skewness", [-0.8, -0.3, 0.0, 0.5, 0.9])
 def test_the_skewness_of_many_draws_is_found(skewness, rng):
-    power = abs(skewness) ** (2 / 3)
-    delta = np.sign(skewness) * np.sqrt(
-        0.5 * np.pi * power / (power + (0.5 * (4 - np.pi)) ** (2 / 3))
-    )
-    z = stats.skewnorm.rvs(delta / np.sqrt(1 - delta**2), size=(3, 20_000), random_state=rng)
+    shape = skew_normal(np.zeros(1), np.ones(1), np.array([skewness])).shape
+    z = stats.skewnorm.rvs(shape[0], size=(3, 20_000), random_state=rng)
     # 20,000 draws: a standard error near 0.02 where the likelihood is flattest, at 0.
     np.testing.assert_allclose(best_skewness(standardise(z)), skewness, atol=0.12)
 
@@ -120,17 +102,11 @@ def test_the_shape_is_the_most_likely_one_of_a_fine_grid(family):
     shapes = (
         np.linspace(-0.94, 0.94, 400) if family == "skew-normal" else np.linspace(2.05, 300, 4000)
     )
-    best = np.full(len(targets), -np.inf)
+    best, unit = np.full(len(targets), -np.inf), np.ones(len(targets))
     for shape in shapes:
         if family == "skew-normal":
-            power = abs(shape) ** (2 / 3)
-            square = 0.5 * np.pi * power / (power + (0.5 * (4 - np.pi)) ** (2 / 3))
-            delta = np.sign(shape) * np.sqrt(square)
-            scale = std / np.sqrt(1 - 2 * square / np.pi)
-            loc = mean - scale * delta * np.sqrt(2 / np.pi)
-            density = stats.skewnorm.logpdf(
-                targets, delta / np.sqrt(1 - square), loc[:, None], scale[:, None]
-            )
+            loc, scale, alpha = (part[:, None] for part in skew_normal(mean, std, shape * unit))
+            density = stats.skewnorm.logpdf(targets, alpha, loc, scale)
         else:
             scale = std * np.sqrt((shape - 2) / shape)
             density = stats.t.logpdf(targets, shape, mean[:, None], scale[:, None])
@@ -260,8 +236,7 @@ def test_draws_follow_the_cdf_and_the_seed(family):
     assert draws.shape == (2000, 2)
     np.testing.assert_array_equal(draws, sample(posterior, 2000, random_state=3))
     for row in range(2):
-        own = Posterior(*(None if part is None else part[row : row + 1] if i else part
-                          for i, part in enumerate(posterior)))  # fmt: skip
+        own = take_rows(posterior, np.array([row]))
         # 1.95 / sqrt(n) is exceeded once in a thousand; the seed is fixed.
         gap = stats.kstest(draws[:, row], lambda y, own=own: cdf(own, y[None])[0]).statistic
         assert gap < 1.95 / np.sqrt(2000)
@@ -281,8 +256,11 @@ def test_densities_are_scipys(family):
     posterior = fitted(family, gamma_targets(), "matched")
     y = np.array([-1.0, 0.5, 4.0, 30.0])
     mine = log_density(posterior, np.broadcast_to(y, (5, 4)))
+    distribution = getattr(stats, FAMILIES[family].distribution)
     for row in range(5):
-        np.testing.assert_array_equal(mine[row], frozen(posterior, row).logpdf(y))
+        shape = () if posterior.shape is None else (posterior.shape[row],)
+        law = distribution(*shape, loc=posterior.loc[row], scale=posterior.scale[row])
+        np.testing.assert_array_equal(mine[row], law.logpdf(y))
 
 
 def test_kernel_densities_are_cut_into_blocks_without_a_trace(monkeypatch):

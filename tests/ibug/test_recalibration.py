@@ -93,7 +93,6 @@ def test_a_fit_with_fewer_trees_and_a_choice_of_them_agree(table, gbm, given):
     choice = {"n_trees_sampled": 5, "tree_order": "last"}
     fresh = IBUGRegressor(gbm, delta_unit=1.0, random_state=0, **choice)
     fresh.fit(*split(table))
-    choice = {"n_trees_sampled": 5, "tree_order": "last"}
     assert given.setting_for("tune", **choice) == fresh.setting_for()
     expected = fresh.predict_distribution(X)
     mine = given.predict_distribution(X, "tune", **choice)

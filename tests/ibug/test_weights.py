@@ -73,9 +73,9 @@ def test_what_cannot_be_weighted(table):
 SMALL = {"n_estimators": 20, "max_depth": 2, "random_state": 0}
 
 
-def repeat(model, X, y, weight):
+def repeat(model, X, y, weight, *tuning):
     """The same fit on rows that are written down as often as they weigh."""
-    return model.fit(X.repeat(weight, axis=0), y.repeat(weight))
+    return model.fit(X.repeat(weight, axis=0), y.repeat(weight), *tuning)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_whole_weights_in_the_neighbourhood_equal_repeated_rows(
     options = {"posterior": posterior, "posterior_fit": posterior_fit}
     weighted = IBUGRegressor(trees, **options)
     weighted.fit(X, y, new, y_new, sample_weight=weight)
-    repeated = repeat_with(IBUGRegressor(trees, **options), X, y, weight, new, y_new)
+    repeated = repeat(IBUGRegressor(trees, **options), X, y, weight, new, y_new)
     assert weighted.n_neighbors_ == repeated.n_neighbors_
     for name in ("min_scale_", "gamma_", "delta_"):
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-6)
@@ -106,10 +106,6 @@ def test_whole_weights_in_the_neighbourhood_equal_repeated_rows(
     ):  # fmt: skip
         left, right = (getattr(law, name)(given_) for law in (law_of_weights, other))
         np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-7)
-
-
-def repeat_with(model, X, y, weight, X_val, y_val):
-    return model.fit(X.repeat(weight, axis=0), y.repeat(weight), X_val, y_val)
 
 
 def test_neighbours_are_those_of_repeated_rows(table, trees):

@@ -26,7 +26,7 @@ from gbuq_core.macau.novelty import (
     score_novelty,
     z_scores,
 )
-from gbuq_core.trees.importers import leaf_source, load_leaf_source
+from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.paths import leaf_paths
 
 
@@ -65,22 +65,6 @@ def bent():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)) + [0.0, 10.0, -5.0, 0.0]
     return set_up(X, a_forest(X, X[:, 0] * X[:, 1] + rng.normal(size=200)))
-
-
-@pytest.mark.parity
-@pytest.mark.parametrize("name", ["concrete", "moons"])
-def test_equals_the_authors_novelty(name, reference_dir):
-    kept = np.load(reference_dir / f"macau_{name}.npz")
-    task = "classification" if name == "moons" else "regression"
-    fitted = set_up(
-        kept["X_fit"], load_leaf_source(reference_dir / f"macau_{name}.lgb.txt", task=task)
-    )
-    scores = score(fitted, kept["X_test"], "clip")
-    columns = kept["columns"].tolist()
-    for field in ("novelty", "conditional_novelty", "novelty_std", "conditional_novelty_std"):
-        theirs = kept["linear"][:, columns.index(field)]
-        # Near +-5.2 a rounding of 1e-16 of a share moves z by 1e-16 / pdf(5.2) = 2e-10.
-        np.testing.assert_allclose(getattr(scores, field), theirs, rtol=0, atol=1e-8)
 
 
 def test_equals_scikit_learn_in_every_leaf(bent, rng):
@@ -145,32 +129,30 @@ def test_order_of_rows_and_powers_of_two_change_nothing(seed, bent):
     np.testing.assert_allclose(*scores, rtol=0, atol=1e-8)
 
 
+def assert_clipped_like_scikit_learn(train, values):
+    """Values among the training values of one leaf; returns its quantiles."""
+    table = SimpleNamespace(begin=np.array([0, len(train)]), first=np.array([0, 1]), n_leaves=1)
+    begin, quantiles = fit_inference(train, table, n_jobs=1)
+    tables = np.zeros((len(values), 1), np.int64)
+    scores = z_scores(values[:, None], tables, begin, quantiles, "clip")[:, 0]
+    # Near +-5.2 a rounding of 1e-16 of a share moves z by 1e-16 / pdf(5.2) = 2e-10.
+    np.testing.assert_allclose(scores, naive.to_z(train, values), rtol=0, atol=1e-8)
+    return quantiles
+
+
 @given(n=st.integers(2, 60), ties=st.booleans(), seed=st.integers(0, 2**32))
 def test_clipped_scores_are_scikit_learns(n, ties, seed):
     rng = np.random.default_rng(seed)
     train = rng.integers(0, 6, n).astype(float) if ties else rng.normal(size=n)
     values = np.concatenate([train, rng.normal(size=20), [-1e9, 1e9]])
-    quantiles, begin = np.sort(train), np.array([0, n])
-    inference = fit_inference(
-        train, SimpleNamespace(begin=begin, first=np.array([0, 1]), n_leaves=1), n_jobs=1
-    )
+    quantiles = assert_clipped_like_scikit_learn(train, values)
     # Sorted values but for the rounding of np.percentile, which we follow.
-    np.testing.assert_allclose(inference.quantiles, quantiles, rtol=1e-12, atol=1e-12)
-    tables = np.zeros((len(values), 1), np.int64)
-    scores = z_scores(values[:, None], tables, begin, inference.quantiles, "clip")[:, 0]
-    # As for the authors' novelty.
-    np.testing.assert_allclose(scores, naive.to_z(train, values), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(quantiles, np.sort(train), rtol=1e-12, atol=1e-12)
 
 
 def test_a_thousand_quantiles_are_scikit_learns(rng):
     train, values = rng.gamma(2.0, size=2500), rng.gamma(2.0, size=300)
-    table = SimpleNamespace(begin=np.array([0, 2500]), first=np.array([0, 1]), n_leaves=1)
-    inference = fit_inference(train, table, n_jobs=1)
-    assert inference.begin.tolist() == [0, 1000]
-    tables = np.zeros((300, 1), np.int64)
-    scores = z_scores(values[:, None], tables, inference.begin, inference.quantiles, "clip")[:, 0]
-    # As for the authors' novelty.
-    np.testing.assert_allclose(scores, naive.to_z(train, values), rtol=0, atol=1e-8)
+    assert len(assert_clipped_like_scikit_learn(train, values)) == 1000
 
 
 @given(

@@ -20,9 +20,7 @@ from gbuq_core.sampling import (
     make_schedule,
     sample_mixture,
 )
-from gbuq_core.sampling import (
-    chains as chains_module,
-)
+from gbuq_core.sampling import chains as chains_module
 from gbuq_core.sampling import langevin_kernels as kernels
 from gbuq_core.sampling.counting import count_steps
 
@@ -209,13 +207,8 @@ def race():
     return {sampler: sample_mixture(sampler, n_chains=12, random_state=0) for sampler in SAMPLERS}
 
 
-def test_cyclical_samplers_find_modes_where_sgld_stays_in_one(race):
-    assert np.all(race["sgld"].modes_visited <= 1)
-    for sampler in ("clr", "cg"):
-        assert np.all(race[sampler].modes_visited >= 7)
-
-
 def test_the_measured_statement_holds(race):
+    assert np.all(race["sgld"].modes_visited <= 1)
     assert np.median(race["sgld"].modes_visited) == 1
     for sampler in ("clr", "cg"):
         visited = race[sampler].modes_visited
@@ -234,13 +227,6 @@ def test_the_measured_statement_holds(race):
     # Visiting is not sampling: the noisy chain is fair to the modes, and hardly ever in one. At
     # most 0.045 over 60 other starts; the others' is 0.43 and more.
     assert race["nsgld"].occupancy_error.max() < 0.1
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_single_chains_of_several_seeds(seed):
-    assert sample_mixture("sgld", random_state=seed).modes_visited[0] == 1
-    for sampler in ("clr", "cg"):
-        assert sample_mixture(sampler, random_state=seed).modes_visited[0] >= 7
 
 
 def test_all_samplers_of_a_seed_start_at_one_point(race):

@@ -291,3 +291,37 @@ def test_estimates_grow_with_the_work():
         assert larger.bytes > small.bytes
     many = VariationalSoftGBMRegressor(n_trees=10).estimate_fit(1000, 5)
     assert many.seconds > 9 * VariationalSoftGBMRegressor(n_trees=1).estimate_fit(1000, 5).seconds
+
+
+@pytest.mark.parametrize(
+    ("knobs", "start"),
+    [
+        ({"output": "median"}, "output must be one of "),
+        ({"noise": 0.1}, "noise needs output='mean'"),
+        ({"output": "mean", "noise": 0.0}, "noise must be a number greater than 0"),
+    ],
+)
+def test_impossible_outputs_are_refused(frame, knobs, start):
+    with refused_from(InvalidParameter, start):
+        VariationalSoftTreeRegressor(**SMALL, **knobs).fit(*frame)
+
+
+def test_too_many_columns_are_refused(monkeypatch):
+    monkeypatch.setattr(inputs, "MAX_COLUMNS", 3)
+    with refused_from(InvalidData, "X has 4 columns after encoding"):
+        VariationalSoftTreeRegressor(**SMALL).fit(np.eye(5)[:, :4], np.arange(5.0))
+
+
+@EACH
+def test_impossible_draws_and_moments_are_refused(frame, fitted, kind):
+    X, model = frame[0], fitted[kind]
+    with refused_from(InvalidParameter, "n_draws must be a whole number"):
+        model.predict_members(X, n_draws=0)
+    with refused_from(InvalidParameter, "seed must be a whole number"):
+        model.predict_members(X, seed=-1)
+    with refused_from(InvalidParameter, "draw must be a whole number"):
+        model.tree_picture(X, draw=-1)
+    with refused_from(InvalidParameter, "snapshot must be a whole number"):
+        model.tree_picture(X, snapshot=1000)
+    with refused_from(InvalidData, "The arrays must describe the same rows"):
+        model.log_score(X, np.zeros(3))

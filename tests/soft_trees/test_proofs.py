@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tolerances import CANCELLED, SAME_SUM
+from tolerances import CANCELLED
 
 from gbuq_core.soft_trees import VariationalSoftTreeRegressor
 from gbuq_core.soft_trees.fitting import Climb, FitKnobs, fit_tree, start_means
-from gbuq_core.soft_trees.forward import log_likelihood
 from gbuq_core.soft_trees.layout import TreeShape
 
 NOISE, PRIOR = 0.5, 1.5
@@ -118,11 +117,8 @@ def test_the_order_of_rows_does_not_matter(correlated, output):
     shape = TreeShape(2, 2, "linear", output)
     start = start_means(shape, X, inner, 2.0, seed=5)
     order = np.random.default_rng(0).permutation(len(X))
-    here = log_likelihood(shape, 2.0, start, X, inner)
-    there = log_likelihood(shape, 2.0, start, X[order], inner[order])
-    assert there.value == pytest.approx(here.value, rel=SAME_SUM)  # sums in another order
     fits = []
-    for rows in (slice(None), order):
+    for rows in (slice(None), order):  # sums in another order
         climb = Climb(shape, X[rows], inner[rows], start, KNOBS, seed=5, lane=0)
         climb.go(60)
         fits.append(climb.result())
