@@ -29,11 +29,11 @@ def made_up_board(seed=0, sets=None, findings=()):
             replace(table, results=results, effort="small", versions=versions,
                     machines=("a machine",))
         )  # fmt: skip
-    found = tuple(
+    explained = tuple(
         Finding(title, text, tuple(Place(*cell.split("/")) for cell in cells))
         for title, text, cells in findings
     )
-    return replace(board, tables=tuple(tables), findings=found)
+    return replace(board, tables=tuple(tables), findings=explained)
 
 
 @cache
@@ -74,5 +74,9 @@ def with_scores(board, key, change):
     results = tuple(
         result._replace(scores={**result.scores, **change(result)}) for result in table.results
     )
-    changed = replace(table, results=results)
-    return replace(board, tables=tuple(changed if t.key == key else t for t in board.tables))
+    return with_table(board, replace(table, results=results))
+
+
+def with_table(board, table):
+    """The board with this table in place of the one of its key."""
+    return replace(board, tables=tuple(table if t.key == table.key else t for t in board.tables))

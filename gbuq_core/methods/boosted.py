@@ -7,7 +7,7 @@ from typing import Any
 
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB, STACKING
-from gbuq_core.methods.record import PARTS, Builder, Costs, Method
+from gbuq_core.methods.record import PARTS, Builder, Costs, Method, both_tasks
 
 _MOST_TREES = 100_000
 _TREES = Knob("n_trees", "Trees", "integer", 1000, 1, _MOST_TREES)
@@ -104,11 +104,8 @@ def _stacked(task: str) -> Builder:
 
 
 def _ensembles(**fixed: Any) -> dict[str, Builder]:
-    fixed["stopping"] = None  # what the papers compare
-    return {
-        "regression": Builder(of="gbuq_core:BoostedEnsembleRegressor", fixed=fixed),
-        "classification": Builder(of="gbuq_core:BoostedEnsembleClassifier", fixed=fixed),
-    }
+    # Without stopping: what the papers compare.
+    return both_tasks("gbuq_core:BoostedEnsemble", **fixed, stopping=None)
 
 
 # By their names; a knob has the same limits in all of these methods, and the ensembles check them.

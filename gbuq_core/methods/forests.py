@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import GREY, MACAU, SGLB
-from gbuq_core.methods.record import NOVELTIES, PARTS, Builder, Costs, Method
+from gbuq_core.methods.record import NOVELTIES, PARTS, Costs, Method, both_tasks
 
 FOREST_KNOBS = (
     Knob("n_trees", "Trees", "integer", 100, 1, 10_000),
@@ -30,21 +29,7 @@ GROUP_KNOBS = (
     Knob("max_depth", "Depth", "integer", 10, 1, 64),
 )
 
-
-def _forests(**fixed: Any) -> dict[str, Builder]:
-    return {
-        "regression": Builder(of="gbuq_core.baselines:ForestEnsembleRegressor", fixed=fixed),
-        "classification": Builder(of="gbuq_core.baselines:ForestEnsembleClassifier", fixed=fixed),
-    }
-
-
-def _macau(**fixed: Any) -> dict[str, Builder]:
-    return {
-        "regression": Builder(of="gbuq_core.macau:MacauRegressor", fixed=fixed),
-        "classification": Builder(of="gbuq_core.macau:MacauClassifier", fixed=fixed),
-    }
-
-
+_FORESTS, _MACAU = "gbuq_core.baselines:ForestEnsemble", "gbuq_core.macau:Macau"
 _GROUP_COSTS = Costs(
     fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=4000.0
 )
@@ -64,7 +49,7 @@ RECORDS = (
         section="appendix C",
         colour=GREY,
         dash="dash",
-        builders=_forests(independent=False),
+        builders=both_tasks(_FORESTS, independent=False),
         yields=("knowledge", "members"),
         classes_yield=(*PARTS, "members"),
         knobs=GROUP_KNOBS,
@@ -78,7 +63,7 @@ RECORDS = (
         section="appendix C",
         colour=GREY,
         dash="dot",
-        builders=_forests(independent=True),
+        builders=both_tasks(_FORESTS, independent=True),
         yields=("knowledge", "members"),
         classes_yield=(*PARTS, "members"),
         knobs=GROUP_KNOBS,
@@ -91,7 +76,7 @@ RECORDS = (
         paper=MACAU,
         section="section 3",
         colour="#8c564b",
-        builders=_macau(),
+        builders=both_tasks(_MACAU),
         yields=_ALL,
         classes_yield=_OF_CLASSES,
         knobs=(_LEAF_MODEL, *FOREST_KNOBS, _TAIL),
@@ -107,7 +92,7 @@ RECORDS = (
         section="section 3.1",
         colour="#8c564b",
         dash="longdash",
-        builders=_macau(leaf_model="linear"),
+        builders=both_tasks(_MACAU, leaf_model="linear"),
         yields=_ALL,
         classes_yield=_OF_CLASSES,
         knobs=(*FOREST_KNOBS, _TAIL),
@@ -122,7 +107,7 @@ RECORDS = (
         section="section 3.1",
         colour="#b5836b",
         dash="dash",
-        builders=_macau(leaf_model="basic"),
+        builders=both_tasks(_MACAU, leaf_model="basic"),
         yields=_ALL,
         classes_yield=_OF_CLASSES,
         knobs=(*FOREST_KNOBS, _TAIL),

@@ -17,7 +17,7 @@ _NOISE = ("total", "data")
 _WITH_LEVELS = ("n_jobs", "random_state", "levels")
 
 
-def _one(task: str, of: str, **more: Any) -> dict[str, Builder]:
+def _only(task: str, of: str, **more: Any) -> dict[str, Builder]:
     return {task: Builder(of=of, **more)}
 
 
@@ -37,7 +37,7 @@ RECORDS = (
         paper=MACAU,
         section="section 4, figure 1",
         colour=GREY,
-        builders=_one(
+        builders=_only(
             "regression", "gbuq_core.baselines.interval_regressor:ForestVarianceRegressor"
         ),
         yields=("total", "knowledge", "members"),
@@ -57,7 +57,7 @@ RECORDS = (
         section="section 4, figure 1",
         colour=DARK_GREY,
         dash="dash",
-        builders=_one("regression", "gbuq_core.baselines.quantiles:QuantileForestRegressor"),
+        builders=_only("regression", "gbuq_core.baselines.quantiles:QuantileForestRegressor"),
         yields=(*_NOISE, "intervals"),
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
@@ -75,7 +75,7 @@ RECORDS = (
         section="section 4, table 1",
         colour=DARK_GREY,
         dash="dot",
-        builders=_one(
+        builders=_only(
             "regression", f"{_CONFORMAL}:ConformalRegressor", fixed={"model": "forest"},
             takes=_WITH_LEVELS,
         ),
@@ -96,7 +96,7 @@ RECORDS = (
         section="section 4, table 1",
         colour=DARK_GREY,
         dash="dashdot",
-        builders=_one(
+        builders=_only(
             "regression", f"{_CONFORMAL}:ConformalRegressor", fixed={"model": "linear"},
             takes=_WITH_LEVELS,
         ),
@@ -114,7 +114,7 @@ RECORDS = (
         section="section 4, table 1",
         colour=DARK_GREY,
         dash="longdash",
-        builders=_one(
+        builders=_only(
             "regression", f"{_CONFORMAL}:ConformalizedQuantileRegressor", takes=_WITH_LEVELS
         ),
         yields=(*_NOISE, "intervals"),
@@ -134,7 +134,7 @@ RECORDS = (
         section="section 4, table 1",
         colour=DARK_GREY,
         dash="longdashdot",
-        builders=_one("regression", "gbuq_core.baselines.gaussian_nll:GaussianNLLRegressor"),
+        builders=_only("regression", "gbuq_core.baselines.gaussian_nll:GaussianNLLRegressor"),
         yields=_NOISE,
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
@@ -152,7 +152,7 @@ RECORDS = (
         paper=MACAU,
         section="section 4, figure 1",
         colour=DARK_GREY,
-        builders=_one("regression", f"{_BOOSTED}:NGBoostRegressor", takes=("random_state",)),
+        builders=_only("regression", f"{_BOOSTED}:NGBoostRegressor", takes=("random_state",)),
         yields=_NOISE,
         knobs=FOREST_KNOBS[:1],
         packages=("ngboost",),
@@ -207,7 +207,7 @@ RECORDS = (
         section="section 4.2",
         colour=GREY,
         dash="2px 2px",
-        builders=_one("novelty", f"{_ISOLATION}:IsolationForestScore"),
+        builders=_only("novelty", f"{_ISOLATION}:IsolationForestScore"),
         yields=("novelty",),
         knobs=(FOREST_KNOBS[0], Knob("max_rows", "Rows of a tree", "integer", 256, 2, 1_000_000)),
         packages=("sklearn",),
@@ -221,7 +221,7 @@ RECORDS = (
         section="section 4.2",
         colour=DARK_GREY,
         dash="2px 2px",
-        builders=_one("novelty", f"{_ISOLATION}:DistanceScore", takes=("n_jobs",)),
+        builders=_only("novelty", f"{_ISOLATION}:DistanceScore", takes=("n_jobs",)),
         yields=("novelty",),
         knobs=(Knob("n_neighbors", "Neighbours", "integer", 5, 1, 10_000),),
         packages=("sklearn",),

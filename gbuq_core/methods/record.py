@@ -80,6 +80,12 @@ def _made(value: Any) -> Any:
     return value
 
 
+def both_tasks(of: str, **fixed: Any) -> dict[str, Builder]:
+    """Builders of a regressor and a classifier whose names begin alike."""
+    kinds = {"regression": "Regressor", "classification": "Classifier"}
+    return {task: Builder(of=of + kind, fixed=fixed) for task, kind in kinds.items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Costs:
     """Roughly what a fit and a prediction take on one core of a 2020s server.

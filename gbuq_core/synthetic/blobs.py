@@ -72,5 +72,4 @@ def _squares(points: Floats, std: float) -> Floats:
     """Squared Mahalanobis distance (n, 3) of points to each blob."""
     away = points[:, None, :] - _CENTRES
     along = np.einsum("njd,jkd->njk", away, _AXES) / (std * _STDS)
-    squares: Floats = (along**2).sum(axis=-1)
-    return squares
+    return (along**2).sum(axis=-1)

@@ -34,5 +34,4 @@ def normals_from(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> normals_from(np.array([0.0, 0.5])).round(1)
     array([-37.5,   0. ])
     """
-    normals: NDArray[np.float64] = ndtri(np.maximum(uniforms, np.finfo(np.float64).tiny))
-    return normals
+    return ndtri(np.maximum(uniforms, np.finfo(np.float64).tiny))

@@ -62,5 +62,4 @@ def plane_data(
 
 def posterior_of(by_class: Floats) -> Floats:
     """Probability of class 1 (n_points,) from both classes' log densities (n_points, 2)."""
-    probability: Floats = expit(by_class[:, 1] - by_class[:, 0])
-    return probability
+    return expit(by_class[:, 1] - by_class[:, 0])

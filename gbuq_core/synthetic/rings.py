@@ -58,10 +58,7 @@ def rings_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
     distance = np.hypot(*check_points(points).T)[:, None]
     radii = np.array(RING_RADII)
     log_bessel = np.log(i0e(distance * radii / std**2))
-    log_density: Floats = (
-        -0.5 * ((distance - radii) / std) ** 2 + log_bessel - np.log(2.0 * np.pi * std**2)
-    )
-    return log_density
+    return -0.5 * ((distance - radii) / std) ** 2 + log_bessel - np.log(2.0 * np.pi * std**2)
 
 
 def rings_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:

@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbuq_core.array_checks import check_array
-from gbuq_core.errors import InvalidData
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
+from gbuq_core.synthetic.plane import Floats, cell_middles, check_points
 from gbuq_core.validation import check_number
-
-Floats = NDArray[np.float64]
 
 MAX_RIPPLES_NOISE = 1e6
 RIPPLES_SIDE = 60  # cells of the maps along each feature
@@ -65,15 +62,14 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
     uniforms = generator_of(random_state).random((rows, 3))
     X = _outside_the_hole(uniforms[:, 0], uniforms[:, 1])
     at_rows = ripples_truth(X, factor)
-    axis = -1.0 + (np.arange(RIPPLES_SIDE) + 0.5) * 2.0 / RIPPLES_SIDE
-    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    axes, grid = cell_middles(((-1.0, 1.0), (-1.0, 1.0)), RIPPLES_SIDE)
     on_grid = ripples_truth(grid, factor)
     shape = (RIPPLES_SIDE, RIPPLES_SIDE)
     return RipplesData(
         X=X,
         y=at_rows.mean + np.sqrt(at_rows.variance) * normals_from(uniforms[:, 2]),
         grid=grid,
-        axes=(axis, axis.copy()),
+        axes=axes,
         mean=on_grid.mean.reshape(shape),
         variance=on_grid.variance.reshape(shape),
         in_support=on_grid.in_support.reshape(shape),
@@ -85,9 +81,7 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
 def ripples_truth(points: ArrayLike, noise: float = 0.5) -> RipplesTruth:
     """True mean, noise variance and support at any points (n_points, 2); see `make_ripples`."""
     factor = check_number("noise", noise, 0.0, MAX_RIPPLES_NOISE)
-    where = check_array("points", points, 2, low=-1e6, high=1e6)
-    if where.shape[1] != 2:
-        raise InvalidData(f"points must have two columns; got {where.shape[1]}.")
+    where = check_points(points)
     squares = ((where - np.array(_NOISY_CENTRE)) ** 2).sum(axis=1)
     std = factor * (_QUIET + (1.0 - _QUIET) * np.exp(-0.5 * squares / _NOISY_WIDTH**2))
     in_square = (np.abs(where) <= 1.0).all(axis=1)

@@ -123,8 +123,7 @@ def spiral_log_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.floa
 
 def spiral_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]:
     """Each class's density in the plane, (n_points, 3) per unit area; see `spiral_log_density`."""
-    density: NDArray[np.float64] = np.exp(spiral_log_density(points, noise))
-    return density
+    return np.exp(spiral_log_density(points, noise))
 
 
 def spiral_posterior(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float64]:
@@ -133,8 +132,7 @@ def spiral_posterior(points: ArrayLike, noise: float = 0.4) -> NDArray[np.float6
     Their entropy is the data uncertainty of a perfect model. They exist everywhere, even where no
     row will ever lie; see `spiral_log_density`.
     """
-    probabilities: NDArray[np.float64] = softmax(spiral_log_density(points, noise), axis=1)
-    return probabilities
+    return softmax(spiral_log_density(points, noise), axis=1)
 
 
 def _arm_quadrature(noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

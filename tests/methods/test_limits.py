@@ -33,14 +33,8 @@ def cases():
                 for end, sign in (("low", -1), ("high", 1)):
                     limit = getattr(knob, end)
                     if limit is not None:
-                        yield pytest.param(
-                            method,
-                            task,
-                            knob,
-                            end,
-                            sign,
-                            id=f"{method.key}-{task}-{knob.key}-{end}",
-                        )
+                        name = f"{method.key}-{task}-{knob.key}-{end}"
+                        yield pytest.param(method, task, knob, end, sign, id=name)
 
 
 def at_and_beyond(knob, end, sign):

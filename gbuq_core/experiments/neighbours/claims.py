@@ -232,19 +232,17 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
 
 def _claim_of_family(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> Claim:
     chosen = rank_families(fit, search, view).best
-    normal = own = fit.data.log_scores(NormalDistribution(view.loc, view.scale))
-    if chosen != "normal":
-        posterior = family_posterior(fit, search, view, chosen)
-        own = fit.data.log_scores(family_law(view, posterior))
-    gap = gap_between(own, normal)
-    label = FAMILIES[chosen].label
     if chosen == "normal":
         here = "the validation rows choose the normal distribution itself, so nothing changes."
         return Claim(_FAMILY_CLAIM, here, "partly", _BETTER, "normal", "family")
+    normal = fit.data.log_scores(NormalDistribution(view.loc, view.scale))
+    posterior = family_posterior(fit, search, view, chosen)
+    own = fit.data.log_scores(family_law(view, posterior))
+    gap = gap_between(own, normal)
     return Claim(
         _FAMILY_CLAIM,
-        f"{label} was chosen: NLL {own.mean():.3f} on the test rows against {normal.mean():.3f}: "
-        f"{_gap_text(gap)}.",
+        f"{FAMILIES[chosen].label} was chosen: NLL {own.mean():.3f} on the test rows against "
+        f"{normal.mean():.3f}: {_gap_text(gap)}.",
         better(gap),
         _BETTER,
         _gap_text(gap),
@@ -301,8 +299,7 @@ def _claims_of_baselines(
 
 
 def _predict(model: Any, near: Any, k: int | str, view: NeighboursView) -> Distribution:
-    law: Distribution = model.predict_distribution(near, k, calibrate=view.settings.calibrate)
-    return law
+    return model.predict_distribution(near, k, calibrate=view.settings.calibrate)
 
 
 def _few_text(n_trees: int) -> str:

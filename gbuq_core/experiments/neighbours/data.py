@@ -134,14 +134,14 @@ def load_neighbours_data(
 def _synthetic(key: str, info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
     """A synthetic set with fresh rows of the same law, and its truth over a grid."""
     make, usual = _MAKERS[key]
-    made: Any = make(rows, usual * noise, seed)
+    drawn: Any = make(rows, usual * noise, seed)
     fresh: Any = make(N_FRESH, usual * noise, [seed, _FRESH_STREAM])
-    grid, axes = made.grid, getattr(made, "axes", ())
-    shown = np.arange(len(grid))
+    grid, axes = drawn.grid, getattr(drawn, "axes", ())
+    inside = np.arange(len(grid))
     if key == "heteroscedastic":
         # Far out trees are constant: a third of the empty stretches shows it.
-        shown = np.flatnonzero((grid[:, 0] >= -3.0) & (grid[:, 0] <= 13.0))
-    true_mean, true_std = made.mean.ravel()[shown], np.sqrt(made.variance).ravel()[shown]
+        inside = np.flatnonzero((grid[:, 0] >= -3.0) & (grid[:, 0] <= 13.0))
+    true_mean, true_std = drawn.mean.ravel()[inside], np.sqrt(drawn.variance).ravel()[inside]
     if key == "wave":
         place = np.searchsorted(grid[:, 0], fresh.X[:, 0] - 0.05)
         truth = true_mean[place], true_std[place]
@@ -152,19 +152,19 @@ def _synthetic(key: str, info: DatasetInfo, rows: int, noise: float, seed: int) 
         title=info.label,
         kind=info.kind,
         n_inputs=grid.shape[1],
-        X=made.X,
-        y=made.y,
+        X=drawn.X,
+        y=drawn.y,
         feature_names=("x1", "x2") if axes else ("x",),
         target_name="y",
         unit=_UNITS,
         X_test=fresh.X,
         y_test=fresh.y,
-        grid=grid[shown],
-        grid_shape=made.mean.shape if axes else (len(shown),),
-        axes=axes or (grid[shown, 0],),
+        grid=grid[inside],
+        grid_shape=drawn.mean.shape if axes else (len(inside),),
+        axes=axes or (grid[inside, 0],),
         true_mean=true_mean,
         true_std=true_std,
-        in_support=made.in_support.ravel()[shown],
+        in_support=drawn.in_support.ravel()[inside],
         test_mean=truth[0],
         test_std=truth[1],
     )

@@ -373,8 +373,8 @@ def _packed(run: NeighboursRun, keep: Keep) -> dict[str, bytes]:
     }  # fmt: skip
     downloads = {}
     for name, (of, depends, make) in makers.items():
-        made = make if opening is None else partial(getattr, opening, name)
-        downloads[name] = keep(f"neighbours-{name}", [of], depends, partial(_pack, made))
+        table = make if opening is None else partial(getattr, opening, name)
+        downloads[name] = keep(f"neighbours-{name}", [of], depends, partial(_pack, table))
     return downloads
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,8 +158,9 @@ def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, s
     All are brought into range. The neighbours held are 61, 201, 701 or as many as there are: few k
     are large, and a wide search takes long.
     """
-    count, order = _trees(fit, settings)
-    k = _clamped_k(fit, settings)
+    count = fit.n_trees if settings.tau == ALL_TREES else min(settings.counted, fit.n_trees)
+    order = "first" if count == fit.n_trees else settings.order
+    k = k_in_range(fit, settings.k)
     if k is None:
         tuning = scored_by(fit, settings).tuning_for(count, order)
         assert tuning is not None  # the fit held rows out
@@ -203,14 +204,9 @@ def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> Neigh
     )
 
 
-def _trees(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, str]:
-    """How many trees count and which, in range."""
-    count = fit.n_trees if settings.tau == ALL_TREES else min(settings.counted, fit.n_trees)
-    return count, "first" if count == fit.n_trees else settings.order
-
-
-def _clamped_k(fit: NeighboursFit, settings: NeighboursSettings) -> int | None:
-    return None if settings.k is None else min(max(settings.k, 2), fit.most_k)
+def k_in_range(fit: NeighboursFit, k: int | None) -> int | None:
+    """The nearest k that can be calibrated and shown; None tunes it."""
+    return None if k is None else min(max(k, 2), fit.most_k)
 
 
 def view_neighbours(
@@ -220,7 +216,7 @@ def view_neighbours(
     from gbuq_core.ibug.search import scale_of
 
     check_view(settings)
-    k, notes = _clamped_k(fit, settings), list(search.notes)
+    k, notes = k_in_range(fit, settings.k), list(search.notes)
     if k != settings.k:
         why = (
             f"only {fit.most_k} rows are left for tuning"
@@ -228,7 +224,12 @@ def view_neighbours(
             else "a spread needs at least 2 neighbours"
         )
         notes.append(f"k is {settings.k}, but {why}. The picture uses k = {k}.")
-    setting = setting_of(fit, search, replace(settings, k=k))
+    setting = scored_by(fit, settings).setting_for(
+        "tune" if k is None else k,
+        settings.calibrate,
+        n_trees_sampled=search.n_trees,
+        tree_order=search.order,
+    )
     if setting.n_neighbors > search.width:
         search = search_neighbours(fit, settings)
     scale = scale_of(search.near_test.targets, setting)
@@ -295,15 +296,3 @@ def scored_by(fit: NeighboursFit, settings: NeighboursSettings) -> Any:
     model = copy.copy(fit.model)
     model.scoring = settings.scoring
     return model
-
-
-def setting_of(
-    fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
-) -> Setting:
-    """k, least scale and calibration on the validation rows, with the trees that count."""
-    return scored_by(fit, settings).setting_for(
-        "tune" if settings.k is None else settings.k,
-        settings.calibrate,
-        n_trees_sampled=search.n_trees,
-        tree_order=search.order,
-    )

@@ -8,8 +8,7 @@ chosen k for every number of trees that count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -19,8 +18,8 @@ import numpy.typing as npt
 from gbuq_core.experiments.neighbours.fit import (
     NeighboursFit,
     NeighboursSearch,
+    k_in_range,
     scored_by,
-    setting_of,
 )
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import (
@@ -171,8 +170,7 @@ def scale_table(
 ) -> ScaleTable:
     """Scales for every k of a slider, with the trees of the search."""
     trees: dict[str, Any] = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
-    inside = [None if k is None else min(max(k, 2), fit.most_k) for k in ks]
-    by_k = np.array([_both(fit, search, replace(settings, k=k)) for k in inside])
+    by_k = np.array([_both(fit, settings, k, trees) for k in ks])
     used = by_k[:, 0, 0].astype(np.int64)
     distinct, at = np.unique(used, return_inverse=True)
     with one_thread(fit.plan.library):
@@ -190,22 +188,18 @@ def tree_table(
     fit: NeighboursFit, settings: NeighboursSettings, shares: Sequence[int]
 ) -> TreeTable:
     """What turns the std of the settings' k into a scale, for each percentage of trees counted."""
-    k = None if settings.k is None else min(max(settings.k, 2), fit.most_k)
-    model, by_trees = scored_by(fit, settings), []
+    by_trees = []
     for share in shares:
         n_trees = min(share_of(fit.plan.trees, share), fit.n_trees)
         order = "first" if n_trees == fit.n_trees else settings.order
-        some: dict[str, Any] = {"n_trees_sampled": n_trees, "tree_order": order}
-        tuned = "tune" if k is None else k
-        by_trees.append([model.setting_for(tuned, is_on, **some) for is_on in (False, True)])
+        trees: dict[str, Any] = {"n_trees_sampled": n_trees, "tree_order": order}
+        by_trees.append(_both(fit, settings, settings.k, trees))
     return TreeTable(tree_name(fit, settings), np.array(by_trees, dtype=np.float32))
 
 
 def _both(
-    fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
+    fit: NeighboursFit, settings: NeighboursSettings, k: int | None, trees: Mapping[str, Any]
 ) -> list[tuple[float, ...]]:
     """K, least scale, gamma and delta without calibration, and with it."""
-    return [
-        tuple(setting_of(fit, search, replace(settings, calibrate=is_on)))
-        for is_on in (False, True)
-    ]
+    model, tuned = scored_by(fit, settings), k_in_range(fit, k) or "tune"
+    return [model.setting_for(tuned, is_on, **trees) for is_on in (False, True)]

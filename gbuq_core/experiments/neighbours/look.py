@@ -84,13 +84,6 @@ class NeighboursLook:
     notes: tuple[str, ...]
 
 
-class _Place(NamedTuple):
-    title: str
-    x: Array
-    row: int | None
-    target: float | None
-
-
 def look_at(
     fit: NeighboursFit,
     search: NeighboursSearch,
@@ -104,18 +97,19 @@ def look_at(
     if view is None:
         view = view_neighbours(fit, search, settings)
     notes: list[str] = []
-    place = _place(fit, settings)
+    title, x, row, target = _place(fit, settings)
     model = scored_by(fit, settings)
     count, order, k = search.n_trees, search.order, view.k
     with one_thread(fit.plan.library):
         near = model.find_neighborhood(
-            place.x[None, :], len(fit.data.y), n_trees_sampled=count, tree_order=order
+            x[None, :], len(fit.data.y), n_trees_sampled=count, tree_order=order
         )
+        leaves = fit.source.leaf_matrix(x[None, :])
     row_affinities = np.empty(len(fit.data.y), np.int32)
     row_affinities[near.indices[0]] = near.affinities[0]
     targets, scales = near.targets[:, :k], scale_of(near.targets, view.setting)
     loc, scale = float(near.loc[0]), float(scales[0])
-    y_grid = _y_grid(loc, scale, targets[0], place.target)
+    y_grid = _y_grid(loc, scale, targets[0], target)
     densities, refusals = {}, {}
     for name in FAMILIES:
         try:
@@ -132,10 +126,10 @@ def look_at(
         shares = dict(zip(classes.classes.tolist(), classes.shares[0].tolist(), strict=True))
     cut = int(near.affinities[0, k - 1])
     return NeighboursLook(
-        title=place.title,
-        x=place.x,
-        row=place.row,
-        target=place.target,
+        title=title,
+        x=x,
+        row=row,
+        target=target,
         loc=loc,
         scale=scale,
         k=k,
@@ -149,8 +143,8 @@ def look_at(
         n_tied=int((near.affinities[0, k:] == cut).sum()),
         path_k=path_k,
         path_std=running_std(near.targets, path_k.tolist())[0],
-        map_affinity=_map_affinity(fit, search, place.x),
-        codes=_leaves_at(fit, place.x),
+        map_affinity=_map_affinity(fit, search, leaves),
+        codes=leaves[0].astype(np.int64),
         y_grid=y_grid,
         densities=densities,
         refusals=refusals,
@@ -207,19 +201,16 @@ def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
     return np.cumsum(np.array(shared, np.int64), axis=0)
 
 
-def _place(fit: NeighboursFit, settings: NeighboursSettings) -> _Place:
-    """The place of a drawn set, or the held-out row of a table, to look at."""
+def _place(
+    fit: NeighboursFit, settings: NeighboursSettings
+) -> tuple[str, Array, int | None, float | None]:
+    """What is looked at: its name, its features, and a table's held-out row and its target."""
     data, row = fit.data, settings.row
     if row is None:
         point = np.array(settings.point)
         texts = (f"{name} = {short(x)}" for name, x in zip(data.feature_names, point, strict=True))
-        return _Place(", ".join(texts), point, None, None)
-    return _Place(f"held-out row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
-
-
-def _leaves_at(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
-    with one_thread(fit.plan.library):
-        return fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])[0].astype(np.int64)
+        return ", ".join(texts), point, None, None
+    return f"held-out row {row + 1}", data.X_test[row], row, float(data.y_test[row])
 
 
 def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> Array:
@@ -233,7 +224,7 @@ def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> A
 
 
 def _map_affinity(
-    fit: NeighboursFit, search: NeighboursSearch, x: Array
+    fit: NeighboursFit, search: NeighboursSearch, leaves: Any
 ) -> npt.NDArray[np.int64] | None:
     from gbuq_core.ibug.affinity import count_affinities
     from gbuq_core.ibug.search import select_trees
@@ -241,7 +232,6 @@ def _map_affinity(
     if fit.grid_leaves is None:
         return None
     trees = select_trees(fit.n_trees, search.n_trees, search.order, fit.model.seed_)
-    leaves = fit.source.leaf_matrix(x[None, :])
     return count_affinities(fit.grid_leaves, leaves, trees)[0].astype(np.int64)
 
 

@@ -350,8 +350,8 @@ def neighbours_arguments(plan: NeighboursSettings) -> dict[str, Any]:
     100
     """
     library = plan.base
-    given = {library.names.get(name, name): value for name, value in arguments(plan).items()}
-    return library.builder.arguments(given)
+    named = {library.names.get(name, name): value for name, value in arguments(plan).items()}
+    return library.builder.arguments(named)
 
 
 def neighbours_model(plan: NeighboursSettings) -> Any:
@@ -372,8 +372,7 @@ def one_thread(library: str) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext()
     from threadpoolctl import threadpool_limits
 
-    limits: contextlib.AbstractContextManager[Any] = threadpool_limits(1, user_api="openmp")
-    return limits
+    return threadpool_limits(1, user_api="openmp")
 
 
 # Seconds on one core of a 2020s server: a first import, and a tree with its row's work.

@@ -220,14 +220,12 @@ def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
 
 
 def _band(score: NeighboursScore) -> str:
-    low, high = 100 * score.coverage_low, 100 * score.coverage_high
-    return f"{low:.0f}\u2013{high:.0f}\u00a0%"
+    return f"{100 * score.coverage_low:.0f}\u2013{100 * score.coverage_high:.0f}\u00a0%"
 
 
 def constant_scale(fit: NeighboursFit) -> float:
     """One std for all rows: the root mean squared error on the validation rows."""
-    near = fit.model.find_validation()
-    return rmse(fit.model.y_validation_, near.loc)
+    return rmse(fit.model.y_validation_, fit.model.find_validation().loc)
 
 
 def average_with(own: BaselineFit, other: BaselineFit) -> BaselineFit:
@@ -237,16 +235,10 @@ def average_with(own: BaselineFit, other: BaselineFit) -> BaselineFit:
     assert own.memory_bytes is not None  # both are fitted
     assert other.memory_bytes is not None
     loc, scale = average_distributions((own.loc, own.scale), (other.loc, other.scale))
+    grids: Any = (own.grid_loc, own.grid_scale), (other.grid_loc, other.grid_scale)
     grid_loc = grid_scale = None
-    if (
-        own.grid_loc is not None
-        and own.grid_scale is not None
-        and other.grid_loc is not None
-        and other.grid_scale is not None
-    ):
-        grid_loc, grid_scale = average_distributions(
-            (own.grid_loc, own.grid_scale), (other.grid_loc, other.grid_scale)
-        )
+    if own.grid_loc is not None and other.grid_loc is not None:
+        grid_loc, grid_scale = average_distributions(*grids)
     return BaselineFit(
         "ibug_cbu",
         loc,

@@ -88,8 +88,7 @@ def one_ellipse(fit: NoveltyFit, maps: NoveltyMaps) -> Array:
     away = at_places(fit, fit.data.grid, maps.third_at) - rows.mean(axis=0)
     spread = np.atleast_2d(np.cov(rows, rowvar=False))
     inverse = np.linalg.pinv(spread)
-    distance: Array = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", away, inverse, away), 0.0))
-    return distance
+    return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", away, inverse, away), 0.0))
 
 
 def near_cells(support: Mask) -> Mask:
@@ -103,8 +102,7 @@ def near_cells(support: Mask) -> Mask:
     from scipy.ndimage import binary_dilation  # slow to import
 
     grown = binary_dilation(support.reshape(SIDE, SIDE), iterations=NEAR)
-    near: Mask = np.asarray(grown).ravel() & ~support
-    return near
+    return np.asarray(grown).ravel() & ~support
 
 
 def _claim_of_novelty(maps: NoveltyMaps, ellipse: Array, support: Mask, score: MapScore) -> Claim:

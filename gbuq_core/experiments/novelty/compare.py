@@ -87,43 +87,21 @@ class Judgement(NamedTuple):
 
 _ALL = ("remove", "add", "duplicate", "flip")
 QUESTIONS = (
-    Question("novelty_inside", "Inside the outline, novelty will \u2026", "novelty", True, _ALL),
-    Question(
-        "knowledge_inside",
-        "Inside the outline, knowledge uncertainty will \u2026",
-        "knowledge",
-        True,
-        _ALL,
+    *(
+        Question(f"{score}_inside", f"Inside the outline, {what} will \u2026", score, True, kinds)
+        for score, what, kinds in (
+            ("novelty", "novelty", _ALL),
+            ("knowledge", "knowledge uncertainty", _ALL),
+            ("data", "data uncertainty", ("add", "flip")),
+            ("isolation", "the isolation forest's score", _ALL),
+            ("distance", "the distance to the nearest rows", ("remove", "duplicate")),
+        )
     ),
     Question(
-        "data_inside",
-        "Inside the outline, data uncertainty will \u2026",
-        "data",
-        True,
-        ("add", "flip"),
-    ),
-    Question(
-        "isolation_inside",
-        "Inside the outline, the isolation forest's score will \u2026",
-        "isolation",
-        True,
-        ("remove", "add", "duplicate", "flip"),
-    ),
-    Question(
-        "distance_inside",
-        "Inside the outline, the distance to the nearest rows will \u2026",
-        "distance",
-        True,
-        ("remove", "duplicate"),
-    ),
-    Question(
-        "novelty_outside",
-        "Outside the lasso, novelty will on average \u2026",
-        "novelty",
-        False,
+        "novelty_outside", "Outside the lasso, novelty will on average \u2026", "novelty", False,
         ("remove", "add"),
     ),
-)
+)  # fmt: skip
 
 
 def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) -> MapChange:
@@ -174,10 +152,10 @@ def judge_prediction(
 ) -> Judgement:
     """Hold an answer against what the maps did."""
     by_key = {question.key: question for question in QUESTIONS}
-    asked = by_key[check_choice("question", question, tuple(by_key))]
+    answered = by_key[check_choice("question", question, tuple(by_key))]
     check_choice("answer", answer, OPTIONS)
-    change = compare_maps(before, after, asked.score, mask)
-    region = change.inside if asked.inside else change.outside
+    change = compare_maps(before, after, answered.score, mask)
+    region = change.inside if answered.inside else change.outside
     if not region.n_cells:
         raise InvalidParameter("No cell can be judged here. Draw another lasso.")
     outcome = outcome_of(region.change, change.threshold)
@@ -186,11 +164,11 @@ def judge_prediction(
     text = (
         f"{verdict}. {change.label} {_TEXTS[outcome]} from {short(region.before)} to "
         f"{short(region.after)} ({short(region.change, 2, '+')}), as the mean over "
-        f"{region.n_cells:,} cells {'under' if asked.inside else 'outside'} the lasso. A change of "
-        f"at most {short(change.threshold, 2)} counts as staying: half of the score's standard "
+        f"{region.n_cells:,} cells {'under' if answered.inside else 'outside'} the lasso. A change "
+        f"of at most {short(change.threshold, 2)} counts as staying: half of the score's standard "
         "deviation over the training rows before the edit."
     )
-    return Judgement(asked, answer, outcome, right, region.change, change.threshold, text)
+    return Judgement(answered, answer, outcome, right, region.change, change.threshold, text)
 
 
 def _region(before: Array, after: Array, cells: Mask) -> RegionChange:

@@ -210,14 +210,14 @@ def true_log_density(key: str, points: Array, factor: float = 1.0) -> Array:
     >>> true_log_density("rings", np.array([[1.0, 0.0], [0.0, 0.0]])).round(1)
     array([ -1.5, -21. ])
     """
-    return _either(_log_density(key, points, factor * _PLANES[key][1]))
+    return _log_density(key, points, factor * _PLANES[key][1])
 
 
 def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
     extent, usual = _PLANES[key]
     X, y = _draw(key, rows, factor * usual, seed)
     axes, grid = cell_middles(extent, SIDE)
-    truth = _truth(key, factor * usual)
+    log_density, in_support = _truth(key, factor * usual)
     n_classes = 3 if key == "spiral" else 2
     return NoveltyData(
         key=key,
@@ -232,25 +232,19 @@ def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
         axes=axes,
         grid=grid,
         cell=cell_numbers(extent, X),
-        log_density=truth.log_density,
-        in_support=truth.in_support,
-        row_log_density=_either(_log_density(key, X, factor * usual)),
+        log_density=log_density,
+        in_support=in_support,
+        row_log_density=_log_density(key, X, factor * usual),
     )
 
 
-class _Truth(NamedTuple):
-    log_density: Array
-    in_support: Mask
-
-
 @lru_cache(maxsize=16)
-def _truth(key: str, noise: float) -> _Truth:
-    """What is true at the cells of a synthetic set's map."""
-    by_class = _log_density(key, cell_middles(_PLANES[key][0], SIDE)[1], noise)
+def _truth(key: str, noise: float) -> tuple[Array, Mask]:
+    """The log density and the support at the cells of a synthetic set's map."""
+    log_density = _log_density(key, cell_middles(_PLANES[key][0], SIDE)[1], noise)
     sample = _draw(key, _QUANTILE_ROWS, noise, (0, _QUANTILE_STREAM))[0]
-    limit = np.quantile(_either(_log_density(key, sample, noise)), _LEAST_MASS)
-    log_density = _either(by_class)
-    truth = _Truth(log_density, log_density > limit)
+    limit = np.quantile(_log_density(key, sample, noise), _LEAST_MASS)
+    truth = log_density, log_density > limit
     for array in truth:
         array.setflags(write=False)
     return truth
@@ -270,19 +264,15 @@ def _draw(
 
 
 def _log_density(key: str, points: Array, noise: float) -> Array:
+    """Log density of a row of any class, (n,)."""
     functions = {
         "moons": moons_log_density,
         "spiral": spiral_log_density,
         "rings": rings_log_density,
         "blobs": blobs_log_density,
     }
-    return functions[key](points, noise)
-
-
-def _either(by_class: Array) -> Array:
-    """Log density of a row of any class from those of each (n, n_classes)."""
-    marginal: Array = np.logaddexp.reduce(by_class, axis=1) - np.log(by_class.shape[1])
-    return marginal
+    by_class = functions[key](points, noise)
+    return np.logaddexp.reduce(by_class, axis=1) - np.log(by_class.shape[1])
 
 
 def _table(key: str, columns: tuple[str, str]) -> NoveltyData:

@@ -349,10 +349,8 @@ def _flipped(
     data: NoveltyData, y: npt.NDArray[np.float64 | np.int64]
 ) -> npt.NDArray[np.float64 | np.int64]:
     if data.task == "regression":
-        mirrored: Array = np.asarray(2.0 * float(data.y.mean()) - y, dtype=np.float64)
-        return mirrored
-    turned: Whole = (y.astype(np.int64) + 1) % len(data.classes)
-    return turned
+        return np.asarray(2.0 * float(data.y.mean()) - y, dtype=np.float64)
+    return (y.astype(np.int64) + 1) % len(data.classes)
 
 
 def _added(data: NoveltyData, rows: EditedRows, edit: Edit, rng: np.random.Generator) -> EditedRows:

@@ -123,13 +123,13 @@ def novelty_code(settings: NoveltySettings) -> str:
     ]
     if plan.third:
         lines.append(f"grid = np.column_stack([grid, np.full(len(grid), {settings.third_at!r})])")
-    given = {**novelty_arguments(plan, task), "tail": settings.tail}
+    of_forest = {**novelty_arguments(plan, task), "tail": settings.tail}
     (row, column), (x, y) = settings.cell, data.axes
     place = [float(x[column]), float(y[row])] + ([settings.third_at] if plan.third else [])
     seed, k = plan.seed, settings.neighbours
     lines += [
         "",
-        *call_lines(f"model = {forest}", given)[:-1],
+        *call_lines(f"model = {forest}", of_forest)[:-1],
         ").fit(X, y)",
         "novel, uncertain = model.score_novelty(grid), model.predict_uncertainty(grid)",
         f"isolation = {isolation.name}({plan.trees}, random_state={seed}).fit(X)",
@@ -159,9 +159,9 @@ def novelty_code(settings: NoveltySettings) -> str:
 def _rows_code(plan: NoveltySettings) -> str:
     if plan.edits or plan.third or plan.data not in _NOISE:
         own = ("table", "columns") if plan.data == "table" else ("rows", "noise")
-        given = {name: getattr(plan, name) for name in (*own, "seed")}
-        given["third"] = plan.third or None
-        named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        of_data = {name: getattr(plan, name) for name in (*own, "seed")}
+        of_data["third"] = plan.third or None
+        named = [f"{name}={value!r}" for name, value in of_data.items() if value is not None]
         arguments = ", ".join([repr(plan.data), *named])
         edits = encode_edits(plan.edits)
         return _DATA.format(arguments=arguments, edits=edits, seed=plan.seed)
@@ -322,21 +322,21 @@ def _stored(settings: NoveltySettings) -> FitWithMaps | None:
     return None if fit is None else FitWithMaps(fit, fit.opening)
 
 
-def _maps_of(made: FitWithMaps, settings: NoveltySettings, name: str, keep: Keep) -> NoveltyMaps:
+def _maps_of(first: FitWithMaps, settings: NoveltySettings, name: str, keep: Keep) -> NoveltyMaps:
     """Every score over the map, worked out once."""
-    fit, maps = made
+    fit, maps = first
     key = maps_key(fit, settings)
     if key != (maps.tail, maps.third_at, maps.neighbours):
         maps = keep(f"novelty-maps-{name}", [fit], key, lambda: map_novelty(fit, settings))
     return maps
 
 
-def _look(made: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyRun:
-    fit = made.fit
+def _look(first: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyRun:
+    fit = first.fit
     settings = with_fit(settings, fit.plan)
     if fit.opening is not None:
         settings = first_view(settings)
-    maps = _maps_of(made, settings, "now", keep)
+    maps = _maps_of(first, settings, "now", keep)
     view = keep(
         "novelty-view", [maps], (settings.maps, settings.compared, settings.show),
         lambda: view_novelty(fit, maps, settings),

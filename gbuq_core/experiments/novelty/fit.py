@@ -90,8 +90,8 @@ def _novelty(plan: Hashable, where: Hashable, rows: Array, model: Any) -> MeanNo
 
 def _timed(make: Callable[[], T]) -> tuple[T, float]:
     began = time.perf_counter()
-    made = make()
-    return made, time.perf_counter() - began
+    result = make()
+    return result, time.perf_counter() - began
 
 
 class Disagreement(NamedTuple):

@@ -84,14 +84,15 @@ def explain_place(
     x = at_places(fit, np.array([where]), maps.third_at)
     model = scorer(fit, maps.tail)
     detail = model.inspect_novelty(x)
-    z = detail.z[0]
+    z, contributions = detail.z[0], detail.contributions[0].mean(axis=0)
+    total = float(contributions.sum())
     top = np.argsort(-z, kind="stable")[: settings.drawn].astype(np.int64)
     ellipses = model.leaf_ellipses(x, features=(0, 1), trees=top)
     names = fit.data.feature_names
     return PlaceLook(
         title=f"{names[0]} = {short(where[0])}, {names[1]} = {short(where[1])}",
         point=where,
-        shares=_shares(detail.contributions[0].mean(axis=0)),
+        shares=contributions / total if total > 0.0 else np.zeros_like(contributions),
         z=z,
         top=top,
         ellipses=ellipses,
@@ -103,10 +104,10 @@ def explain_place(
 
 
 def _point(
-    fit: NoveltyFit, settings: NoveltySettings, given: Any, notes: list[str]
+    fit: NoveltyFit, settings: NoveltySettings, place: Any, notes: list[str]
 ) -> tuple[float, float]:
-    point = None if given is None else finite_point(given)
-    if given is not None and point is None:
+    point = None if place is None else finite_point(place)
+    if place is not None and point is None:
         notes.append(
             "A place is two numbers from \u22121,000,000 to 1,000,000. The picture shows another "
             "place."
@@ -115,11 +116,6 @@ def _point(
         return point
     (row, column), (x, y) = settings.cell, fit.data.axes
     return float(x[column]), float(y[row])
-
-
-def _shares(contributions: Array) -> Array:
-    total = float(contributions.sum())
-    return contributions / total if total > 0.0 else np.zeros_like(contributions)
 
 
 def _rows_in_leaves(fit: NoveltyFit, x: Array, trees: Whole) -> tuple[Whole, ...]:

@@ -257,10 +257,10 @@ def _dots(fit: NoveltyFit) -> Points:
     """Training rows, evenly thinned to as many as a map shows."""
     rows, classes = fit.rows, fit.data.classes
     n = len(rows.y)
-    kept = np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(np.int64)
-    group = rows.y[kept].astype(np.int64) if classes else np.zeros(len(kept), dtype=np.int64)
+    few = np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(np.int64)
+    group = rows.y[few].astype(np.int64) if classes else np.zeros(len(few), dtype=np.int64)
     return Points(
-        rows.X[kept, 0], rows.X[kept, 1], group % len(CLASS_COLOURS),
+        rows.X[few, 0], rows.X[few, 1], group % len(CLASS_COLOURS),
         tuple(classes) or ("training rows",), CLASS_COLOURS, radius=1.5, opacity=0.8,
     )  # fmt: skip
 
@@ -310,8 +310,7 @@ def histogram_edges(values: Array) -> Array:
         middle = (low + high) / 2
         low, high = middle - 0.5, middle + 0.5
     bars = int(np.clip(round(1.5 * np.sqrt(len(values))), 10, _MOST_BARS))
-    edges: Array = np.linspace(low, high, bars + 1)
-    return edges
+    return np.linspace(low, high, bars + 1)
 
 
 def share_figure(names: Sequence[str], shares: Array) -> Spec:

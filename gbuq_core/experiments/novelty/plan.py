@@ -283,10 +283,11 @@ def check_settings(settings: NoveltySettings) -> None:
 
 def plan_data(plan: NoveltySettings) -> Any:
     """The data of settings before any edit, as `load_novelty_data` returns them."""
-    given: tuple[Any, ...] = (None, None, plan.seed, plan.third, plan.table, plan.columns)
-    if plan.data != "table":
-        given = (plan.rows, plan.noise, plan.seed, plan.third, None, None)
-    return load_novelty_data(plan.data, *given)
+    if plan.data == "table":
+        return load_novelty_data(
+            "table", None, None, plan.seed, plan.third, plan.table, plan.columns
+        )
+    return load_novelty_data(plan.data, plan.rows, plan.noise, plan.seed, plan.third, None, None)
 
 
 def novelty_arguments(plan: NoveltySettings, task: str) -> dict[str, Any]:
@@ -302,10 +303,7 @@ def novelty_model(plan: NoveltySettings, task: str) -> MacauClassifier | MacauRe
     7
     """
     check_settings(plan)
-    model: MacauClassifier | MacauRegressor = (
-        forest_of(plan).builder(task).make(**novelty_arguments(plan, task))
-    )
-    return model
+    return forest_of(plan).builder(task).make(**novelty_arguments(plan, task))
 
 
 def forest_of(plan: NoveltySettings) -> Method:

@@ -100,8 +100,7 @@ def crossings(support: Mask) -> Mask:
     """Cells (3600,) outside the support that have some of it in their row and in their column."""
     square = support.reshape(SIDE, SIDE)
     columns, rows = np.asarray(square.any(axis=0)), np.asarray(square.any(axis=1))
-    beside: Mask = (rows[:, None] & columns[None, :] & ~square).ravel()
-    return beside
+    return (rows[:, None] & columns[None, :] & ~square).ravel()
 
 
 MOST_VARIANCE = 0.25  # of a number between 0 and 1

@@ -260,8 +260,7 @@ def _calibrated(label: str, pairs: dict[str, tuple[dict[int, float], dict[int, f
             unknown.append(name)
         elif word_of_gain(gain) == WORSE:
             worse.append(name)
-    kept = len(pairs) - len(worse) - len(unknown)
-    detail = f"{kept} of {len(pairs)} sets"
+    detail = f"{len(pairs) - len(worse) - len(unknown)} of {len(pairs)} sets"
     if worse:
         return Item(label, False, f"{detail}, worse on {', '.join(worse)}")
     if unknown:

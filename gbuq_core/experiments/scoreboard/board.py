@@ -125,6 +125,7 @@ class Finding(NamedTuple):
 
 
 _Named = TypeVar("_Named", Score, BoardSet, BoardMethod)
+_Kind = TypeVar("_Kind")
 
 
 def _find(things: Sequence[_Named], key: str, what: str) -> _Named:
@@ -388,40 +389,24 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of a board")
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+def _as(kind: type[_Kind], value: Any) -> _Kind:
+    """The value, which must be of this very kind: a truth value is no number."""
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} is no {kind.__name__}")
     return value
 
 
-def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(_text(value) for value in _list(values))
-
-
-def _list(values: Any) -> list[Any]:
-    if not isinstance(values, list):
-        raise TypeError("what should be a list is none")
-    return values
-
-
 def _number(value: Any) -> float:
-    # A huge whole number overflows, and a truth value is none.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{value!r} is no number")
-    if not math.isfinite(number := float(value)):
+    if type(value) is not int:
+        _as(float, value)
+    if not math.isfinite(number := float(value)):  # a huge whole number overflows
         raise ValueError(f"{value!r} is not finite")
     return number
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError(f"{value!r} is no number of things")
-    return value
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
+    if _as(int, value) < 0:
+        raise ValueError(f"{value!r} is no number of things")
     return value
 
 
@@ -429,20 +414,20 @@ def _board_of(content: Any) -> Board:
     if content["format"] != FORMAT:
         raise ValueError("another format")
     return Board(
-        tables=tuple(_table_of(each) for each in _list(content["tables"])),
+        tables=tuple(_table_of(each) for each in _as(list, content["tables"])),
         findings=tuple(
             Finding(
-                _text(each["title"]),
-                _text(each["text"]),
-                tuple(Place(*_four(cell)) for cell in _list(each["cells"])),
+                _as(str, each["title"]),
+                _as(str, each["text"]),
+                tuple(Place(*_four(cell)) for cell in _as(list, each["cells"])),
             )
-            for each in _list(content["findings"])
+            for each in _as(list, content["findings"])
         ),
     )
 
 
 def _four(cell: Any) -> list[str]:
-    parts = _text(cell).split("/")
+    parts = _as(str, cell).split("/")
     if len(parts) != 4:
         raise ValueError(f"{cell!r} is no place on the board")
     return parts
@@ -450,46 +435,46 @@ def _four(cell: Any) -> list[str]:
 
 def _table_of(content: Any) -> Table:
     sets = tuple(
-        BoardSet(_text(key), _whole(rows), TASKS[TASKS.index(task)], _truth(needs))
-        for key, rows, task, needs in _list(content["sets"])
+        BoardSet(_as(str, key), _whole(rows), TASKS[TASKS.index(task)], _as(bool, needs))
+        for key, rows, task, needs in _as(list, content["sets"])
     )
     methods = tuple(
-        BoardMethod(_text(key), _text(label), None if record is None else _text(record))
-        for key, label, record in _list(content["methods"])
+        BoardMethod(_as(str, key), _as(str, label), None if record is None else _as(str, record))
+        for key, label, record in _as(list, content["methods"])
     )
     scores = tuple(
-        Score(_text(key), _text(label), None if higher is None else _truth(higher))
-        for key, label, higher in _list(content["scores"])
+        Score(_as(str, key), _as(str, label), None if higher is None else _as(bool, higher))
+        for key, label, higher in _as(list, content["scores"])
     )
     published = {}
     names = ("set", "method", "score", "value", "error", "table", "rounding")
-    columns = [_list(content["published"][name]) for name in names]
+    columns = [_as(list, content["published"][name]) for name in names]
     for at_set, at_method, at_score, value, error, where, rounding in zip(*columns, strict=True):
         place = (sets[_whole(at_set)].key, methods[_whole(at_method)].key,
                  scores[_whole(at_score)].key)  # fmt: skip
         known = None if error is None else _number(error)
-        published[place] = Published(_number(value), known, _text(where), _number(rounding))
+        published[place] = Published(_number(value), known, _as(str, where), _number(rounding))
     return Table(
-        key=_text(content["key"]),
-        paper=_text(content["paper"]),
-        words=_text(content["words"]),
-        error_words=_text(content["error_words"]),
+        key=_as(str, content["key"]),
+        paper=_as(str, content["paper"]),
+        words=_as(str, content["words"]),
+        error_words=_as(str, content["error_words"]),
         sets=sets,
         methods=methods,
         scores=scores,
         published=MappingProxyType(published),
         results=_results_of(content["results"], sets, methods, scores),
         wanted=MappingProxyType(_wanted_of(content["wanted"], sets, methods)),
-        effort=_text(content["effort"]),
-        versions=_texts(content["versions"]),
-        machines=_texts(content["machines"]),
+        effort=_as(str, content["effort"]),
+        versions=tuple(_as(str, each) for each in _as(list, content["versions"])),
+        machines=tuple(_as(str, each) for each in _as(list, content["machines"])),
     )
 
 
 def _wanted_of(
     content: Any, sets: Sequence[BoardSet], methods: Sequence[BoardMethod]
 ) -> dict[tuple[str, str], int]:
-    columns = [_list(content[name]) for name in ("set", "method", "splits")]
+    columns = [_as(list, content[name]) for name in ("set", "method", "splits")]
     return {
         (sets[_whole(at_set)].key, methods[_whole(at_method)].key): _whole(splits)
         for at_set, at_method, splits in zip(*columns, strict=True)
@@ -502,22 +487,22 @@ def _results_of(
     methods: Sequence[BoardMethod],
     scores: Sequence[Score],
 ) -> tuple[BoardResult, ...]:
-    columns = [_list(content[k]) for k in ("set", "split", "method", "seconds", "peak_memory")]
+    columns = [_as(list, content[k]) for k in ("set", "split", "method", "seconds", "peak_memory")]
     known = {score.key for score in scores}
     if not set(content["scores"]) <= known:
         raise KeyError("scores that the table does not have")
-    by_score = {key: _list(values) for key, values in content["scores"].items()}
+    by_score = {key: _as(list, values) for key, values in content["scores"].items()}
     if any(len(values) != len(columns[0]) for values in by_score.values()):
         raise ValueError("columns of different lengths")
-    findings = []
+    results = []
     for i, (at_set, split, method, seconds, memory) in enumerate(zip(*columns, strict=True)):
         values = {
             key: _number(column[i]) for key, column in by_score.items() if column[i] is not None
         }
-        findings.append(
+        results.append(
             BoardResult(
                 sets[_whole(at_set)].key, _whole(split), methods[_whole(method)].key,
                 MappingProxyType(values), _number(seconds), _whole(memory),
             )
         )  # fmt: skip
-    return tuple(findings)
+    return tuple(results)

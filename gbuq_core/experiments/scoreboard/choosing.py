@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -132,44 +133,31 @@ def choose_method(board: Board, task: str, rows: int, purpose: str) -> Choice:
     if not able:
         what = "classes" if task == "classification" else "numbers"
         return _nothing(f"No method of the board explains {what} by training rows.")
-    places = [
-        _Place(table, score, _nearest(table, score, task, rows), able)
-        for score in wanted.scores
-        for table in board.tables
-        if score in [each.key for each in table.scores]
-    ]
-    places = [place for place in places if place.sets and place.methods]
+    places = []
+    for score, table in product(wanted.scores, board.tables):
+        if score in [each.key for each in table.scores]:
+            near = [each.key for each in _nearest(table, score, task, rows)]
+            methods = [
+                each.key
+                for each in table.methods_with(score)
+                if each.record in able and any(table.values(key, each.key, score) for key in near)
+            ]
+            if methods:
+                places.append((table, score, methods, near))
     if not places:
         return _nothing(
             f"The board has no {task} cell yet that tells about {wanted.label}: run the tables, or "
             "ask for something else."
         )
     # Of several tables the one where most methods compete, so that the best of few does not win.
-    place = max(places, key=lambda each: len(each.methods))
+    table, score, methods, near = max(places, key=lambda place: len(place[2]))
     try:
-        ranking = rank_methods(
-            place.table, place.score, place.methods, [each.key for each in place.sets]
-        )
+        ranking = rank_methods(table, score, methods, near)
     except InvalidData:
         return _nothing(
             f"No method has all sets near {counted(rows, 'row')} yet: run more of the tables."
         )
-    return _chosen(place.table, ranking, rows, wanted)
-
-
-class _Place:
-    """A table, a score, the sets that count, and the methods that can do what is asked."""
-
-    def __init__(
-        self, table: Table, score: str, sets: tuple[BoardSet, ...], able: Sequence[str]
-    ) -> None:
-        self.table, self.score, self.sets = table, score, sets
-        self.methods = [
-            method.key
-            for method in table.methods_with(score)
-            if method.record in able
-            and any(table.values(entry.key, method.key, score) for entry in sets)
-        ]
+    return _chosen(table, ranking, rows, wanted)
 
 
 def _nothing(why: str) -> Choice:

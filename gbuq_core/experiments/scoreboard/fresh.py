@@ -148,8 +148,7 @@ def _answer(request: bytes, expected: float, checkout: Path) -> dict[str, Any]:
         output.seek(0)
         errors.seek(0)
         if process.returncode == 0:
-            answer: dict[str, Any] = json.loads(output.read())
-            return answer
+            return json.loads(output.read())
         lines = errors.read().decode(errors="replace").strip().splitlines()
     last = lines[-1] if lines else "it said nothing"
     raise InvalidData(

@@ -86,9 +86,9 @@ def find_front(
     table.find_set(set_key)
     if wanted.higher is None:
         raise InvalidParameter(f"{wanted.label} has no best value: choose another score.")
-    asked = table.methods if methods is None else [table.find_method(key) for key in methods]
+    named = table.methods if methods is None else [table.find_method(key) for key in methods]
     timed = []
-    for method in asked:
+    for method in named:
         ours = table.ours(set_key, method.key, score)
         seconds = table.seconds(set_key, method.key)
         if ours is not None and seconds is not None:
@@ -120,5 +120,4 @@ def on_front(seconds: np.ndarray, losses: np.ndarray) -> np.ndarray:
     """
     no_more = (seconds[:, None] <= seconds) & (losses[:, None] <= losses)
     less = (seconds[:, None] < seconds) | (losses[:, None] < losses)
-    beaten = np.any(no_more & less, axis=0)
-    return np.logical_not(beaten)
+    return ~np.any(no_more & less, axis=0)

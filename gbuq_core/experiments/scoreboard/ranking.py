@@ -151,9 +151,10 @@ def rank_methods(
         raise InvalidParameter(
             f"Methods are not ranked by {wanted.label}: neither low nor high values are better."
         )
-    asked = [table.find_method(key) for key in methods or ()] or list(table.methods_with(score))
-    candidates = [m for m in asked if m in table.methods_with(score)]
-    left_out = [_unranked(m, "it has no result") for m in asked if m not in candidates]
+    scored = table.methods_with(score)
+    named = [table.find_method(key) for key in methods or ()] or scored
+    candidates = [method for method in named if method in scored]
+    left_out = [_unranked(m, "it has no result") for m in named if m not in candidates]
     if sets is None:
         counting, without = counting_sets(table, score, candidates)
         left_out += without
@@ -314,7 +315,7 @@ def nemenyi(ranks: Array) -> Array:
     means = ranks.mean(axis=1)
     unit = math.sqrt(n_methods * (n_methods + 1) / (12.0 * n_sets))
     gaps = np.abs(means[:, None] - means[None, :]) / unit
-    p_values: Array = np.asarray(studentized_range.sf(gaps, n_methods, np.inf), dtype=np.float64)
+    p_values = np.asarray(studentized_range.sf(gaps, n_methods, np.inf), dtype=np.float64)
     np.fill_diagonal(p_values, 1.0)
     return p_values
 

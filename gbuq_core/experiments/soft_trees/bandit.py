@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,14 +56,6 @@ class BanditTrace:
     rewards: Array  # (n_steps,): what the pulled arm paid at every step, its noise included
 
 
-class DrawnArm(Protocol):
-    """A model whose last draw can be looked at."""
-
-    def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
-        """The functions of some of the last draws, (len(which), m), at contexts (m,)."""
-        ...
-
-
 class Recorder:
     """Keeps what is drawn at the steps of the ladder, while a policy plays."""
 
@@ -74,7 +66,7 @@ class Recorder:
         shape = (len(self._at), n_arms, len(self._x))
         self._functions = np.full(shape, np.nan, dtype=np.float32)
 
-    def note(self, arms: Sequence[DrawnArm], first: int, drawn: Array) -> None:
+    def note(self, arms: Sequence[Arm], first: int, drawn: Array) -> None:
         """Keep what arms have just drawn for the contexts of steps from ``first`` on."""
         inside = np.flatnonzero((self._at >= first) & (self._at < first + len(drawn)))
         which = self._at[inside] - first
@@ -239,28 +231,18 @@ def estimate_bandit_seconds(plan: BanditSettings) -> float:
     return 0.05 + count_fits(plan) * seconds
 
 
+def estimate_policies_seconds(settings: BanditSettings) -> float:
+    """Roughly what `run_policies` takes on one core."""
+    plans = (plan_bandit(settings, policy) for policy in settings.policies)
+    return sum(estimate_bandit_seconds(plan) for plan in plans)
+
+
 class Bandit(NamedTuple):
     """One repetition's world, the same for every policy."""
 
     contexts: Array  # (n_steps,)
     means: Array  # (n_steps, n_arms): what each arm pays on average
     rewards: Array  # (n_steps, n_arms): what it would pay: a policy sees its own arm's only
-
-
-class ArmModel(Protocol):
-    """One policy's model of one arm."""
-
-    def fit(self, contexts: Array, rewards: Array) -> Self:
-        """Learn from the contexts (n,) in which the arm was pulled and its rewards (n,)."""
-        ...
-
-    def draw(self, contexts: Array) -> Array:
-        """For each context (m,) one reward function drawn anew, evaluated there: (m,)."""
-        ...
-
-    def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
-        """The functions of some of the last draws, (len(which), m), at contexts (m,)."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,8 +274,7 @@ def arm_offsets(n_arms: int) -> Array:
 def mean_rewards(contexts: Array, n_arms: int, alpha: float, beta: float) -> Array:
     """What each arm pays on average in each context, (n, n_arms): equation 22 without noise."""
     distance = contexts[:, None] - arm_offsets(n_arms)
-    rewards: Array = expit(beta * (distance + alpha)) - expit(beta * (distance - alpha))
-    return rewards
+    return expit(beta * (distance + alpha)) - expit(beta * (distance - alpha))
 
 
 def make_bandit(plan: BanditSettings, repetition: int) -> Bandit:
@@ -340,8 +321,8 @@ class SampledArm:
         """Fit the model anew on all of the arm's pulls."""
         key = _MODEL_OF.get(self._plan.policy, self._plan.policy)
         builder = METHODS[key].builder()
-        given = {**_FIXED[key], **arguments(self._plan)}
-        self._model = builder.make(random_state=self._seed, **given)
+        knobs = {**_FIXED[key], **arguments(self._plan)}
+        self._model = builder.make(random_state=self._seed, **knobs)
         self._model.fit(contexts[:, None], rewards)
         return self
 
@@ -349,13 +330,11 @@ class SampledArm:
         """Values of functions drawn at random with replacement, (m,)."""
         functions = _functions(self._model, contexts[:, None])
         self._chosen = self._rng.integers(len(functions), size=len(contexts))
-        values: Array = functions[self._chosen, np.arange(len(contexts))]
-        return values
+        return functions[self._chosen, np.arange(len(contexts))]
 
     def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
         """The functions of some of the last draws, (len(which), m), at contexts (m,)."""
-        functions: Array = _functions(self._model, contexts[:, None])[self._chosen[which]]
-        return functions
+        return _functions(self._model, contexts[:, None])[self._chosen[which]]
 
 
 class GreedyArm(SampledArm):
@@ -363,28 +342,28 @@ class GreedyArm(SampledArm):
 
     def draw(self, contexts: Array) -> Array:
         """The mean of the model's functions, (m,)."""
-        values: Array = _functions(self._model, contexts[:, None]).mean(axis=0)
-        return values
+        return _functions(self._model, contexts[:, None]).mean(axis=0)
 
     def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
         """The same mean for each, (len(which), m)."""
         return np.tile(self.draw(contexts), (len(which), 1))
 
 
+Arm = RandomArm | SampledArm  # one policy's model of one arm
+
+
 def _functions(model: Any, X: Array) -> Array:
     """Functions to draw from, (n_functions, n_samples): posterior draws, or an ensemble's means."""
     if hasattr(model, "sample_functions"):
-        functions: Array = model.sample_functions(X)
-        return functions
-    members: Array = model.predict_members(X)[:, :, 0]
-    return members
+        return model.sample_functions(X)
+    return model.predict_members(X)[:, :, 0]
 
 
-def make_arms(plan: BanditSettings, repetition: int) -> list[ArmModel]:
+def make_arms(plan: BanditSettings, repetition: int) -> list[Arm]:
     """One model an arm, each with a seed of its own."""
     source = np.random.SeedSequence((plan.seed, repetition, _FIT_STREAM))
     seeds = (source.generate_state(plan.n_arms) >> 1).tolist()
-    kinds: dict[str, type[RandomArm | SampledArm]] = {"random": RandomArm, "greedy": GreedyArm}
+    kinds: dict[str, type[Arm]] = {"random": RandomArm, "greedy": GreedyArm}
     kind = kinds.get(plan.policy, SampledArm)
     return [kind(plan, seed) for seed in seeds]
 
@@ -478,5 +457,4 @@ def _play(
         advance(0.0)
     if recorder is None:
         return world, arms, n_fits, None
-    paid: Array = world.rewards[np.arange(plan.n_steps), arms]
-    return world, arms, n_fits, recorder.trace(paid)
+    return world, arms, n_fits, recorder.trace(world.rewards[np.arange(plan.n_steps), arms])

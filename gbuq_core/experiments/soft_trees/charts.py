@@ -45,9 +45,9 @@ def tree_sheet(
     n_nodes, n_leaves = frames.gates.shape[1], frames.reach.shape[1]
     own = not frames.tree
     x, at, rows_y = places(data, rows=own)
-    kept = _kept_frames(len(frames.step), len(x) * (n_nodes + 2 * n_leaves + 1))
+    moments = _kept_frames(len(frames.step), len(x) * (n_nodes + 2 * n_leaves + 1))
     gates, reach, leaves, output = (
-        resample(part[kept], frames.x, x)
+        resample(part[moments], frames.x, x)
         for part in (frames.gates, frames.reach, frames.leaf_means, frames.output[:, None])
     )
     dots = np.full(len(x), np.nan)
@@ -82,7 +82,7 @@ def tree_sheet(
                 StripLine(_gate_name(i), gates[:, i], _COLOURS[_level(i) % len(_COLOURS)])
                 for i in range(n_nodes)
             ]
-            or [StripLine("no gate", np.full((len(kept), len(x)), np.nan))],
+            or [StripLine("no gate", np.full((len(moments), len(x)), np.nan))],
             x_label="x",
             y_label="probability of going right",
             y_limits=(0.0, 1.0),
@@ -91,15 +91,15 @@ def tree_sheet(
         ),
     ]
     if elbo is not None:
-        strips.append(_elbo_strip(elbo, frames.step[kept]))
+        strips.append(_elbo_strip(elbo, frames.step[moments]))
     return PanelSheet(
         panels=[],
         strips=strips,
         strip_columns=len(strips),
         strip_height=220,
         frame_label="training step",
-        frame_values=[float(step) for step in frames.step[kept]],
-        start_frame=int(np.argmin(np.abs(kept - range(len(frames.step))[start]))),
+        frame_values=[float(step) for step in frames.step[moments]],
+        start_frame=int(np.argmin(np.abs(moments - range(len(frames.step))[start]))),
         alt=alt,
         name="soft-tree",
     )
@@ -307,17 +307,17 @@ def resample(parts: npt.NDArray[Any], old: Array, new: Array) -> Array:
 
 def _elbo_strip(path: ElboPath, steps: Ints) -> Strip:
     """The path without its first plunge, which would flatten all the rest."""
-    elbo, taken = path.elbo, path.step.astype(np.float64)
+    elbo, steps_taken = path.elbo, path.step.astype(np.float64)
     late = elbo[len(elbo) // 10 :]
     low, high = float(np.nanquantile(late, 0.02)), float(np.nanmax(elbo))
     room = 0.08 * (high - low) or 1.0
     return Strip(
         title="ELBO",
-        x=taken,
+        x=steps_taken,
         lines=[StripLine("ELBO", elbo, METHOD_STYLES["vst"].colour)],
         x_label="training step",
         y_label="nats",
         y_limits=(low - room, high + room),
-        frame_x=np.clip(steps, taken[0], taken[-1]),
+        frame_x=np.clip(steps, *steps_taken[[0, -1]]),
         legend=False,
     )

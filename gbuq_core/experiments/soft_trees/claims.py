@@ -18,8 +18,7 @@ from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,
-    estimate_bandit_seconds,
-    plan_bandit,
+    estimate_policies_seconds,
     run_policies,
 )
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
@@ -67,14 +66,15 @@ def check_claims(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[Claim, ...]:
     """Compare the paper's statements about this data set with the results of a run."""
-    by_method = {score.method: score for score in (score_all(run) if scores is None else scores)}
+    scores = score_all(run) if scores is None else scores
+    by_method = {score.method: score for score in scores}
     claims: list[Claim] = []
     for key in ("vst", "vsgbm"):
         if key in by_method and not math.isnan(by_method[key].outside):
             claims += _claims_of_shape(by_method, key)
     if run.data.key == "wavelet" and "vst" in by_method:
         claims += _claim_of_underfit(by_method)
-    beside = _beside(run, by_method)
+    beside = rmse_beside_paper(run, scores)
     if len(beside) > 1:
         claims.append(_claim_of_order(run.data, beside))
     return tuple(claims)
@@ -94,10 +94,6 @@ def rmse_beside_paper(
 ) -> tuple[RmseRow, ...]:
     """The paper's RMSEs of the methods that were run; it has them for the step and the wavelet."""
     by_method = {score.method: score for score in (score_all(run) if scores is None else scores)}
-    return _beside(run, by_method)
-
-
-def _beside(run: SoftTreesRun, by_method: Mapping[str, SoftTreesScore]) -> tuple[RmseRow, ...]:
     return tuple(
         RmseRow(key, METHODS[key].label, paper, by_method[key].rmse * run.data.target_std)
         for key, paper in PAPER_RMSE.get(run.data.key, {}).items()
@@ -176,14 +172,14 @@ def _claim_of_order(data: SoftTreesData, beside: tuple[RmseRow, ...]) -> Claim:
     paper = sorted(beside, key=lambda row: row.paper)
     here = sorted(beside, key=lambda row: row.here)
     pairs = list(itertools.combinations(paper, 2))
-    kept = sum(near.here < far.here for near, far in pairs)
+    ordered = sum(near.here < far.here for near, far in pairs)
     return judged(
         f"RMSE on the {data.title.lower()}, best first: "
         f"{', '.join(f'{row.label} {row.paper:.3f}' for row in paper)} (figures 6 and 7).",
         f"RMSE to the true mean in units of y, best first: "
-        f"{', '.join(f'{row.label} {row.here:.3f}' for row in here)}. {kept} of {len(pairs)} pairs "
-        "are in the paper's order. The paper does not say how much noise it drew.",
-        kept / len(pairs),
+        f"{', '.join(f'{row.label} {row.here:.3f}' for row in here)}. {ordered} of {len(pairs)} "
+        "pairs are in the paper's order. The paper does not say how much noise it drew.",
+        ordered / len(pairs),
         _ORDERED,
         key="order",
         name="pairs in order",
@@ -196,29 +192,30 @@ PAPER_REGRET: Mapping[str, float] = MappingProxyType(
 )
 
 
-def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
-    """Compare the order of the paper's policies with the order here; None for fewer than two."""
+def check_policies(runs: Sequence[BanditRun]) -> tuple[Claim, ...]:
+    """Compare the order of the paper's policies with the order here; nothing for fewer than two."""
     here = {run.plan.policy: float(run.mean[-1]) for run in runs}
     labels = {run.plan.policy: run.label for run in runs}
     paper = [policy for policy in PAPER_REGRET if policy in here]
     if len(paper) < 2:
-        return None
+        return ()
     pairs = list(itertools.combinations(paper, 2))
-    kept = sum(here[less] < here[more] for less, more in pairs)
+    ordered = sum(here[less] < here[more] for less, more in pairs)
     order = sorted(paper, key=lambda policy: here[policy])
-    return judged(
+    claim = judged(
         "Cumulative regret after 20,000 steps, lowest first: "
         f"{', '.join(f'{labels[policy]} {PAPER_REGRET[policy]:,.0f}' for policy in paper)} "
         "(table 3).",
         f"After {runs[0].plan.n_steps:,} steps, lowest first: "
-        f"{', '.join(f'{labels[policy]} {here[policy]:.0f}' for policy in order)}. {kept} of "
+        f"{', '.join(f'{labels[policy]} {here[policy]:.0f}' for policy in order)}. {ordered} of "
         f"{len(pairs)} pairs are in the paper's order. The paper does not give the shape of its "
         "bumps.",
-        kept / len(pairs),
+        ordered / len(pairs),
         _ORDERED,
         key="bandit",
         name="pairs in order",
     )
+    return (claim,)
 
 
 def check_rank_claim(run: RankRun) -> Claim:
@@ -263,17 +260,6 @@ STUDY = SeedStudy(
 )
 
 
-def _check_policies(runs: tuple[BanditRun, ...]) -> tuple[Claim, ...]:
-    claim = check_bandit_claim(runs)
-    return () if claim is None else (claim,)
-
-
-def _bandit_seconds(settings: BanditSettings) -> float:
-    """Roughly what one seed takes on one thread."""
-    plans = (plan_bandit(settings, policy) for policy in settings.policies)
-    return sum(estimate_bandit_seconds(plan) for plan in plans)
-
-
 def _quicker_bandit(settings: BanditSettings, share: float) -> BanditSettings:
     """Fewer steps, fewer fits, shorter fits, in equal parts: the order needs steps to show."""
     every = settings.refit_every
@@ -290,8 +276,8 @@ def _bare_bandit(settings: BanditSettings) -> BanditSettings:
 BANDIT_STUDY = SeedStudy(
     name="bandit",
     fit=run_policies,
-    claims=_check_policies,
-    estimate=_bandit_seconds,
+    claims=check_policies,
+    estimate=estimate_policies_seconds,
     quicker=_quicker_bandit,
     bare=_bare_bandit,
 )

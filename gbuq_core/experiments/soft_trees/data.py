@@ -71,7 +71,7 @@ _DATASETS = {
     ),
 }
 DATASETS: Mapping[str, SoftTreesDataset] = MappingProxyType(_DATASETS)
-_MAKERS: dict[str, Callable[..., CurveData]] = {
+MAKERS: Mapping[str, Callable[..., CurveData]] = {
     "tails": make_tails,
     "gap": make_gap,
     "step": make_step,
@@ -146,12 +146,12 @@ def load_soft_trees_data(
 
 
 def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftTreesData:
-    make = _MAKERS[key]
+    make = MAKERS[key]
     curve = make(rows, noise, seed)
     fresh = make(N_FRESH, noise, [seed, _FRESH_STREAM])
-    shown = slice(None, None, _THINNED.get(key, 1))
-    x = curve.grid[shown, 0].copy()
-    mean = curve.mean[shown].copy()
+    thin = slice(None, None, _THINNED.get(key, 1))
+    x = curve.grid[thin, 0].copy()
+    mean = curve.mean[thin].copy()
     lowest = min(float(curve.y.min()), float(mean.min()))
     highest = max(float(curve.y.max()), float(mean.max()))
     return SoftTreesData(
@@ -162,9 +162,9 @@ def _drawn_data(key: str, rows: int, noise: float, seed: int) -> SoftTreesData:
         x=x,
         x_range=(float(x[0]), float(x[-1])),
         y_range=_span(np.array([lowest, highest]), _DRAWN_PAD),
-        support=curve.in_support[shown].copy(),
+        support=curve.in_support[thin].copy(),
         true_mean=mean,
-        true_std=np.sqrt(curve.variance[shown]),
+        true_std=np.sqrt(curve.variance[thin]),
         target_std=_spread_of(curve.y),
         fresh_X=fresh.X,
         fresh_y=fresh.y,

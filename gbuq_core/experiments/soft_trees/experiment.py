@@ -13,7 +13,7 @@ import numpy as np
 from gbuq_core.experiments.experiment import Compared, Keep, SeenMethod
 from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.experiments.soft_trees.claims import STUDY, check_claims
-from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
+from gbuq_core.experiments.soft_trees.data import MAKERS, N_FRESH, OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesFit,
     SoftTreesRun,
@@ -56,12 +56,6 @@ from gbuq_core.settings import from_values, sliders
 
 _BAR = ("show", "shown", "draws", "focus", "every")  # the picture's own knobs
 _HEIGHT = 370
-_MAKERS = {
-    "tails": "make_tails",
-    "gap": "make_gap",
-    "step": "make_step",
-    "wavelet": "make_daubechies",
-}
 
 
 def soft_trees_code(settings: SoftTreesSettings) -> str:
@@ -69,7 +63,7 @@ def soft_trees_code(settings: SoftTreesSettings) -> str:
     plans = [plan_soft_trees(settings, method) for method in settings.methods]
     names = [builder_of(plan).of for plan in plans]
     if settings.data != OWN:
-        names.append(f"gbuq_core.synthetic:{_MAKERS[settings.data]}")
+        names.append(f"gbuq_core.synthetic:{MAKERS[settings.data].__name__}")
     lines = ["import numpy as np", "", *import_lines(names)]
     data = data_of(settings)
     lines += ["", *_data_lines(settings, data), ""]
@@ -84,7 +78,7 @@ def _data_lines(settings: SoftTreesSettings, data: SoftTreesData) -> list[str]:
     if settings.data == OWN:
         points = ", ".join(f"({x:g}, {y:g})" for x, y in settings.points)
         return [f"points = np.array([{points}])", "X, y = points[:, :1], points[:, 1]", grid]
-    make = _MAKERS[settings.data]
+    make = MAKERS[settings.data].__name__
     return [
         f"rows = {make}(n={settings.rows}, noise={settings.noise!r}, random_state={settings.seed})",
         "X, y = rows.X, rows.y",
@@ -97,8 +91,8 @@ def _method_lines(plan: SoftTreesSettings, settings: SoftTreesSettings) -> list[
     model = call_lines(f"{own} = {builder_of(plan).name}", soft_trees_arguments(plan))
     lines = [f"# {kind.label}", *model[:-1], ").fit(X, y)"]
     seed = f", seed={settings.draw_seed}" if settings.draw_seed else ""
-    kept = plan_kept(plan)
-    draws = settings.n_functions if kept is None else min(settings.n_functions, kept)
+    most = plan_kept(plan)
+    draws = settings.n_functions if most is None else min(settings.n_functions, most)
     if kind.family == "process" and seed:
         lines.append(f"{own}.seed_ = {settings.draw_seed}  # the seed of the draws")
     how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
@@ -295,7 +289,7 @@ SOFT_TREES = Compared(
     fit=fit_soft_trees,
     opening=OPENING,
     view=view_soft_trees,
-    depends=lambda _, given: (given.n_functions, given.draw_seed),
+    depends=lambda _, settings: (settings.n_functions, settings.draw_seed),
     place="soft-trees-functions",
     rows=_rows_of,
     whole=lambda settings, values: values.inside or not is_first(settings),

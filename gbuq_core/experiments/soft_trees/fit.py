@@ -237,14 +237,14 @@ def soft_trees_members(
         return fit.model.predict_members(X, settings.n_functions, settings.sampling_seed), ()
     if fit.method == "sglb":
         members = fit.model.predict_members(X)[: settings.n_functions]
-        kept, what = fit.plan.members, "members"
+        most, what = fit.plan.members, "members"
     else:
-        kept, what = fit.model.n_kept_, "sweeps"
-        members = fit.model.predict_members(X, min(settings.n_functions, kept))
-    if settings.n_functions <= kept:
+        most, what = fit.model.n_kept_, "sweeps"
+        members = fit.model.predict_members(X, min(settings.n_functions, most))
+    if settings.n_functions <= most:
         return members, ()
     note = (
-        f"{fit.label} keeps {kept} {what}, so it has {kept} functions instead of "
+        f"{fit.label} keeps {most} {what}, so it has {most} functions instead of "
         f"{settings.n_functions}."
     )
     return members, (note,)
@@ -256,8 +256,7 @@ def _functions_of_process(fit: SoftTreesFit, settings: SoftTreesSettings, X: Arr
     if settings.sampling_seed is not None:
         model = copy.copy(model)
         model.seed_ = settings.sampling_seed
-    functions: Array = model.sample_functions(X, settings.n_functions)
-    return functions
+    return model.sample_functions(X, settings.n_functions)
 
 
 def run_soft_trees(settings: SoftTreesSettings | None = None) -> SoftTreesRun:

@@ -84,8 +84,8 @@ def inside_sections(
     if not soft:
         chosen = set(SOFT_METHODS) & set(settings.methods)
         return [Section(text="No soft tree is trained yet." if chosen else _EMPTY)]
-    shown = (key for key in soft if METHODS[key].label == values.whose)
-    fit = soft[next(shown, next(iter(soft)))]
+    looked = (fit for key, fit in soft.items() if METHODS[key].label == values.whose)
+    fit = next(looked, next(iter(soft.values())))
     look = tree_view(fit, settings)
     sentences = [_TRAINED if look.draw is None else _DRAWN, *look.notes]
     if len(look.gates):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesMoments, SoftTreesView
 from gbuq_core.experiments.soft_trees.plan import METHODS, SHOWS, SoftTreesSettings
-from gbuq_core.experiments.soft_trees.scores import describe_data
+from gbuq_core.experiments.soft_trees.scores import describe_data, spread_in
 from gbuq_core.figures.curves import READ_HINT, Curves, draw_curves
 from gbuq_core.figures.curves.labels import label_places, labelled
 from gbuq_core.figures.curves.parts import Part, axis, band, hatches, line, rounded, stretches
@@ -128,11 +128,7 @@ def functions_figure(
 
 def spread_note(view: SoftTreesView | SoftTreesMoments, data: SoftTreesData) -> str:
     """How wide functions spread where there are no rows, relative to where there are."""
-    std = np.sqrt(view.knowledge)
-    inside, outside = (
-        float(std[where].mean()) if where.any() else math.nan
-        for where in (data.support, ~data.support)
-    )
+    inside, outside = (spread_in(view, where) for where in (data.support, ~data.support))
     if not (math.isfinite(inside) and math.isfinite(outside) and inside > 0):
         return ""
     return f"{outside / inside:.1f} times as wide without rows"

@@ -139,15 +139,9 @@ class SoftTreesSettings:
         "auto is 0.03.",
     )  # fmt: skip
     trees: int = setting(
-        5,
-        of="vsgbm.n_trees",
-        group="method",
-        uses=_is("vsgbm"),
-        arg="n_trees",
-        high=20,
+        5, of="vsgbm.n_trees", group="method", uses=_is("vsgbm"), arg="n_trees", high=20, step=1,
         limits=(1, MOST_TREES),
-        step=1,
-    )
+    )  # fmt: skip
     members: int = setting(
         20, "Models of SGLB", of="sglb.n_members", group="method", uses=_is("sglb"),
         arg="n_members", choices=(2, 3, 5, 10, 20, 30, 50, 100), shrink=(0.5, 5), help="",
@@ -289,12 +283,11 @@ def estimate_soft_trees_seconds(plan: SoftTreesSettings) -> float:
     """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once."""
     if why_not(plan):
         return 0.0
-    given = soft_trees_arguments(plan)
+    knobs = soft_trees_arguments(plan)
     if METHODS[plan.method].family == "soft":
-        return given.get("n_trees", 1) * soft_tree_seconds(
-            plan.steps * plan.restarts, plan.depth, plan.n_rows
-        )
-    n_trees = given.get("n_trees", 0) * given.get("n_members", 1)
+        each = soft_tree_seconds(plan.steps * plan.restarts, plan.depth, plan.n_rows)
+        return knobs.get("n_trees", 1) * each
+    n_trees = knobs.get("n_trees", 0) * knobs.get("n_members", 1)
     return METHODS[plan.method].record.costs.fit_seconds(plan.n_rows, 1, n_trees)
 
 

@@ -42,7 +42,7 @@ def score_soft_trees(
     if fit.opening is not None:
         return fit.opening.score
     data = fit.data
-    inside, outside = _spread(view, data.support), _spread(view, ~data.support)
+    inside, outside = spread_in(view, data.support), spread_in(view, ~data.support)
     inside, outside = inside / data.target_std, outside / data.target_std
     rmse, nll, share, low, high = _NAN, _NAN, _NAN, _NAN, _NAN
     if data.fresh_X is not None and data.fresh_y is not None and data.fresh_mean is not None:
@@ -78,7 +78,8 @@ def score_all(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
     )
 
 
-def _spread(view: SoftTreesView, where: np.ndarray) -> float:
+def spread_in(view: SoftTreesView | SoftTreesMoments, where: np.ndarray) -> float:
+    """The mean std of the functions over some places, in units of y; NaN without any."""
     return float(np.sqrt(view.knowledge[where]).mean()) if where.any() else _NAN
 
 

@@ -14,8 +14,7 @@ from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,
     describe_bandit,
-    estimate_bandit_seconds,
-    plan_bandit,
+    estimate_policies_seconds,
     run_policies,
 )
 from gbuq_core.experiments.soft_trees.bandit_picture import bandit_figure
@@ -23,7 +22,7 @@ from gbuq_core.experiments.soft_trees.charts import rank_figure, regret_sheet
 from gbuq_core.experiments.soft_trees.claims import (
     BANDIT_STUDY,
     RANK_STUDY,
-    check_bandit_claim,
+    check_policies,
     check_rank_claim,
 )
 from gbuq_core.experiments.soft_trees.plan import (
@@ -148,13 +147,9 @@ def bandit_plan(settings: SoftTreesSettings, values: SimpleNamespace) -> BanditS
     )
 
 
-def _bandit_seconds(plan: BanditSettings) -> float:
-    return sum(estimate_bandit_seconds(plan_bandit(plan, policy)) for policy in plan.policies)
-
-
 def _why_no_bandit(plan: BanditSettings) -> str:
     try:
-        _bandit_seconds(plan)
+        estimate_policies_seconds(plan)
     except GbuqError as error:
         return str(error)
     return ""
@@ -254,10 +249,10 @@ BANDIT = Trial(
     "plays twice.",
     plan=bandit_plan,
     why_not=_why_no_bandit,
-    estimate=_bandit_seconds,
+    estimate=estimate_policies_seconds,
     run=run_policies,
     sections=_bandit_sections,
-    claims=lambda runs: [claim for claim in [check_bandit_claim(runs)] if claim is not None],
+    claims=check_policies,
     study=BANDIT_STUDY,
     tables=MappingProxyType({"Steps": ("bandit.csv", bandit_csv)}),
 )

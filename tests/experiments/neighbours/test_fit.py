@@ -16,7 +16,6 @@ from gbuq_core.experiments.neighbours.fit import (
     rank_families,
     search_key,
     search_neighbours,
-    setting_of,
     view_neighbours,
 )
 from gbuq_core.experiments.neighbours.look import look_at
@@ -130,10 +129,10 @@ def test_knobs_of_the_view_refit_nothing(fits, searches):
 def test_scoring_reaches_tuning_and_leaves_the_fit_alone(fits, searches):
     fit, search = fits["ripples"], searches["ripples"]
     for scoring in ("crps", "nll"):
-        setting = setting_of(fit, search, replace(SMALL["ripples"], scoring=scoring))
+        view = view_neighbours(fit, search, replace(SMALL["ripples"], scoring=scoring))
         tuning = search.tuning
         best = np.argmin(tuning.crps if scoring == "crps" else tuning.nll)
-        assert setting.n_neighbors == tuning.n_neighbors[best]
+        assert view.k == tuning.n_neighbors[best]
     assert fit.model.scoring == "nll"
 
 

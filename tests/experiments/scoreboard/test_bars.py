@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from scoreboard_parts import made_up_board, with_scores
+from scoreboard_parts import made_up_board, with_scores, with_table
 
 from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, OPEN, check_bars
 from gbuq_core.experiments.scoreboard.board import Finding, Place, read_board
@@ -159,11 +159,8 @@ def test_macaus_default_is_first_among_trees_whatever_a_linear_model_does(
 
 def test_macaus_bar_is_open_without_the_default():
     table = FULL.table("macau")
-    kept = replace(
-        table, results=tuple(r for r in table.results if r.method != "macau_linear:auto")
-    )
-    board = replace(FULL, tables=tuple(kept if t.key == "macau" else t for t in FULL.tables))
-    assert bar_of(board, MACAU).verdict == OPEN
+    others = tuple(r for r in table.results if r.method != "macau_linear:auto")
+    assert bar_of(with_table(FULL, replace(table, results=others)), MACAU).verdict == OPEN
 
 
 def test_the_default_meets_the_best_published_numbers():
@@ -201,7 +198,6 @@ def test_open_items_do_not_hide_what_is_decided():
 
     board = with_scores(FULL, "sglb", score_of)
     table = board.table("sglb")
-    kept = replace(table, results=tuple(r for r in table.results if r.set != "wine"))
-    board = replace(board, tables=tuple(kept if t.key == "sglb" else t for t in board.tables))
-    bar = bar_of(board, AUROC)
+    others = tuple(r for r in table.results if r.set != "wine")
+    bar = bar_of(with_table(board, replace(table, results=others)), AUROC)
     assert (bar.verdict, bar.words) == (MET, "met: 5 of 6, 1 not computed yet")

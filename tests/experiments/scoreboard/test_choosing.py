@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scoreboard_parts import made_up_board, with_scores
+from scoreboard_parts import made_up_board, with_scores, with_table
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.scoreboard.board import read_board
@@ -80,9 +80,8 @@ def test_the_quicker_of_two_equal_methods_is_named():
         results = tuple(
             r._replace(seconds=0.001 if r.method == quick else 5.0) for r in table.results
         )
-        timed = replace(table, results=results)
-        tables = tuple(timed if t.key == "ours" else t for t in board.tables)
-        choice = choose_method(replace(board, tables=tables), "regression", 1000, "intervals")
+        timed = with_table(board, replace(table, results=results))
+        choice = choose_method(timed, "regression", 1000, "intervals")
         assert choice.method.key == quick
 
 

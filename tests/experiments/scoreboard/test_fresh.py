@@ -8,7 +8,7 @@ import pytest
 
 from gbuq_core.errors import Cancelled, InvalidData, MissingPackage
 from gbuq_core.experiments.scoreboard import fresh
-from gbuq_core.experiments.scoreboard.fresh import run_cell, why_not_run
+from gbuq_core.experiments.scoreboard.fresh import FreshCell, run_cell, why_not_run
 from gbuq_core.jobs import JobRunner
 from tests.job_parts import HANG
 
@@ -37,14 +37,9 @@ def answering(**answer):
 def test_the_process_is_asked_for_the_cell_and_its_scores_come_back(tmp_path):
     root = make_checkout(tmp_path, answering(result=ANSWER))
     cell = run_cell("macau", "linear", "ibug:xgboost", 2, checkout=root)
-    assert (cell.table, cell.set, cell.method, cell.split) == (
-        "macau", "linear", "ibug:xgboost", 2,
-    )  # fmt: skip
-    assert cell.scores == {"crps": 0.25}
-    assert cell.seconds == 1.5
-    cell, folder, effort, known, _ = json.loads((tmp_path / "asked.json").read_text())
-    assert cell == ["macau", "linear", 2, "ibug:xgboost"]
-    assert (folder, effort, known) == (None, "small", {})
+    assert cell == FreshCell(table="macau", set="linear", method="ibug:xgboost", split=2, **ANSWER)
+    request = json.loads((tmp_path / "asked.json").read_text())
+    assert request[:4] == [["macau", "linear", 2, "ibug:xgboost"], None, "small", {}]
 
 
 def test_the_folder_of_the_sets_is_named_by_the_variable(tmp_path, monkeypatch):

@@ -405,18 +405,15 @@ def test_bad_texts_are_refused_in_a_sentence(text):
 @pytest.mark.parametrize(
     "points",
     ["1_2", 5, [1, 2], [(1,)], [(1, 2, 3)], [("a", 1)], [(1, None)], [(1, float("nan"))],
-     [(float("inf"), 1)], [(1e4, 0)], [(0, 10**400)], [(0, 0)] * 401],
+     [(float("inf"), 1)], [(1e4, 0)], [(0, 10**400)]],
 )  # fmt: skip
 def test_bad_points_are_refused(points):
     with pytest.raises(InvalidParameter):
         check_points(points)
 
 
-def test_too_many_points_are_refused_with_what_to_do():
-    with pytest.raises(InvalidParameter, match="remove some"):
-        check_points([(i / 10.0, 0.0) for i in range(MOST_POINTS + 1)])
-
-
 def test_points_that_make_no_fit_are_told_apart():
     assert why_no_fit(OWN_START) == ""
     assert "x = 1" in why_no_fit(tuple((1.0, float(i)) for i in range(6)))
+    with pytest.raises(InvalidParameter, match="remove some"):
+        check_points([(0, 0)] * (MOST_POINTS + 1))

@@ -17,8 +17,8 @@ from gbuq_core.experiments.soft_trees.claims import (
     BANDIT_STUDY,
     PAPER_RMSE,
     RANK_STUDY,
-    check_bandit_claim,
     check_claims,
+    check_policies,
     check_rank_claim,
     rmse_beside_paper,
 )
@@ -285,11 +285,12 @@ def test_the_papers_order_of_policies_stands_beside_ours():
         )
         for policy, regret in regrets.items()
     ]
-    assert check_bandit_claim(runs).verdict == "holds"
-    assert "6 of 6 pairs" in check_bandit_claim(runs).here
+    (claim,) = check_policies(runs)
+    assert claim.verdict == "holds"
+    assert "6 of 6 pairs" in claim.here
     worse = [runs[0], replace(runs[1], mean=np.array([300.0])), *runs[2:]]
-    assert check_bandit_claim(worse).verdict == "partly"  # 4 of 6
-    assert check_bandit_claim(runs[:1]) is None
+    assert check_policies(worse)[0].verdict == "partly"  # 4 of 6
+    assert check_policies(runs[:1]) == ()
     lines = bandit_csv([run]).splitlines()
     assert len(lines) == 1 + 2 * 200
     assert float(lines[200].split(",")[-1]) == pytest.approx(run.cumulative[0, -1], rel=NINE_DIGITS)
