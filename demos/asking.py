@@ -113,8 +113,8 @@ def read_token(ask: Ask, token: str) -> Guess | None:
     ((0.12, 0.3), None)
     """
     if isinstance(ask, Brush):
-        found = re.fullmatch(r"(\d{1,3})-(\d{1,3})", token)
-        low, high = (int(end) for end in found.groups()) if found else (1, 0)
+        ends = re.fullmatch(r"(\d{1,3})-(\d{1,3})", token)
+        low, high = (int(end) for end in ends.groups()) if ends else (1, 0)
         return (low / 100, high / 100) if low < high <= 100 else None
     if isinstance(ask, Drawing):
         if len(token) != PLACES or not set(token) <= set(LETTERS):
@@ -141,14 +141,14 @@ def split_code(asks: Sequence[Ask], code: str) -> tuple[list[str], str]:
     >>> split_code([("Yes", "No")], "z")
     ([''], 'answers says "z" for step 1, which is not an answer to it; it is asked again.')
     """
-    given = code.split(_SEPARATOR) if code else []
-    if len(given) > len(asks):
-        said = f"answers has {len(given)} answers, but this lesson asks {len(asks)}"
-        return split_code(asks, _SEPARATOR.join(given[: len(asks)]))[0], (
-            f"{said}; the others are ignored."
+    answers = code.split(_SEPARATOR) if code else []
+    if len(answers) > len(asks):
+        return split_code(asks, _SEPARATOR.join(answers[: len(asks)]))[0], (
+            f"answers has {len(answers)} answers, but this lesson asks {len(asks)}; the others are "
+            "ignored."
         )
     tokens, problem = [], ""
-    for number, (ask, token) in enumerate(zip(asks, given, strict=False), start=1):
+    for number, (ask, token) in enumerate(zip(asks, answers, strict=False), start=1):
         fits = not token or read_token(ask, token) is not None
         tokens.append(token if fits else "")
         if not fits and not problem:

@@ -17,7 +17,7 @@ class FirstStep(NamedTuple):
 
 
 def _compute(plan: FirstStep) -> ComputedStep:
-    return next(one for one in load_lessons() if one.name == plan.lesson).steps[0].compute()
+    return next(each for each in load_lessons() if each.name == plan.lesson).steps[0].compute()
 
 
 FIRST_STEPS = {

@@ -100,8 +100,7 @@ def _options(ask: Ask, shown: ComputedStep) -> Sequence[tuple[str, str]]:
     """Each option, and what a reader who chooses it is told."""
     if not isinstance(ask, tuple):
         return ()
-    told = [compare(ask, shown.right, at) for at in range(len(ask))]
-    return [(option, one.word) for option, one in zip(ask, told, strict=True)]
+    return [(option, compare(ask, shown.right, at).word) for at, option in enumerate(ask)]
 
 
 def lesson_html(lesson: Lesson) -> str:

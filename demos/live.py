@@ -27,13 +27,14 @@ def one_knob(key: str, settings: Any) -> Sequence[LiveKnob]:
     >>> [knob.key for knob in knobs]
     ['shown', 'unit', 'log', 'scale']
     """
-    values, found = to_values(settings), []
+    values, knobs = to_values(settings), []
     for knob in knobs_of(type(settings)):
         if knob.group != "picture" or (knob.when is not None and not knob.when(values)):
             continue
         if knob.key == "shown":
             fewer = [n for n in knob.choices if n == _ALL or int(n) < settings.members]
             knob = replace(knob, choices=tuple(fewer))
-        found.append(live_knob(knob, values[knob.key]))
-    never = -1  # no place of any knob
-    return [one if one.key == key else one._replace(needs={one.key: (never,)}) for one in found]
+        live = live_knob(knob, values[knob.key])
+        # -1 is no place of any knob: it never stands in the bar.
+        knobs.append(live if knob.key == key else live._replace(needs={knob.key: (-1,)}))
+    return knobs

@@ -36,7 +36,7 @@ STEPS = [(given, step) for given in load_lessons() for step in given.steps]
 
 @pytest.mark.parametrize(
     "name",
-    [one.name for one in walk_packages(demos.__path__, "demos.") if "__main" not in one.name],
+    [each.name for each in walk_packages(demos.__path__, "demos.") if "__main" not in each.name],
 )
 def test_the_examples_in_the_docstrings_hold(name):
     assert doctest.testmod(import_module(name)).failed == 0
@@ -75,8 +75,8 @@ def test_a_lesson_has_five_to_eight_steps_with_different_titles(given):
 def seen_words(step, shown):
     """What a reader sees of a step, before the answer and after; the rest is folded."""
     options = step.ask if isinstance(step.ask, tuple) else ()
-    said = [step.title, shown.text, step.question, *options, "Right.", shown.answer]
-    return len(" ".join(said).split())
+    texts = [step.title, shown.text, step.question, *options, "Right.", shown.answer]
+    return len(" ".join(texts).split())
 
 
 def other_numbers_give_other_verdicts(ask, right):
