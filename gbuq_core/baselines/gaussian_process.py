@@ -27,8 +27,7 @@ from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
-from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.model_files.parts import library_name
+from gbuq_core.model_files.contents import check_arrays, library_name, require
 
 MAX_GP_ROWS = 5000  # time grows with the cube
 _JITTER = 1e-8

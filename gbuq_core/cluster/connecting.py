@@ -126,7 +126,7 @@ def _local_workers(distributed: Any, count: int) -> Iterator[Any]:
 def _start_local(distributed: Any, count: int) -> AbstractContextManager[Any]:
     for _ in range(_STARTS):
         try:
-            found: AbstractContextManager[Any] = distributed.LocalCluster(
+            return distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
                 processes=True,
@@ -136,7 +136,6 @@ def _start_local(distributed: Any, count: int) -> AbstractContextManager[Any]:
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 silence_logs=logging.CRITICAL,
             )
-            return found
         except (RuntimeError, OSError) as error:
             failed = error
     first: BaseException = failed

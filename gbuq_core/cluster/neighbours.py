@@ -87,15 +87,15 @@ class BlockSearch:
     ) -> Neighbours:
         """As `gbuq_core.ibug.affinity.nearest`."""
         k = check_number("k", k, 1, train.n_rows, integer=True)
-        found = self._cluster.map(_search, (leaves, k, trees), self._blocks)
-        return merge_neighbours(found, k)
+        of_blocks = self._cluster.map(_search, (leaves, k, trees), self._blocks)
+        return merge_neighbours(of_blocks, k)
 
 
 def _search(shared: tuple[Any, int, Any], block: RowBlock) -> Neighbours:
     """A block's own k best rows, by their position in the whole."""
     leaves, k, trees = shared
-    found = nearest(block.leaves, leaves, min(k, block.leaves.n_rows), trees)
-    return found._replace(indices=found.indices + np.int32(block.first))
+    near = nearest(block.leaves, leaves, min(k, block.leaves.n_rows), trees)
+    return near._replace(indices=near.indices + np.int32(block.first))
 
 
 def merge_neighbours(parts: list[Neighbours], k: int) -> Neighbours:

@@ -100,12 +100,12 @@ class Cluster:
             What ``fn`` raised.
         """
         n_items = len(items) if isinstance(items, Sized) else 0
-        found: dict[int, Any] = {}
+        results: dict[int, Any] = {}
         with stage(float(max(1, n_items))):
             for index, result in self.each(fn, shared, items):
-                found[index] = result
+                results[index] = result
                 advance(1.0 if n_items else 0.0)
-        return [found[index] for index in range(len(found))]
+        return [results[index] for index in range(len(results))]
 
     def each(
         self, fn: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]

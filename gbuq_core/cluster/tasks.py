@@ -39,11 +39,11 @@ def describe_process() -> dict[str, str]:
     """Versions of what computes, by package, and the ``processor``."""
     import llvmlite.binding as llvm
 
-    found = {"Python": ".".join(platform.python_version_tuple()[:2]), "gbuq": package_version()}
+    versions = {"Python": ".".join(platform.python_version_tuple()[:2]), "gbuq": package_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "missing"
-    found["processor"] = llvm.get_host_cpu_name()
-    return found
+            versions[name] = "missing"
+    versions["processor"] = llvm.get_host_cpu_name()
+    return versions

@@ -137,7 +137,7 @@ def check_formats(options: argparse.Namespace, *tables: tables.Table | None) -> 
     formats = {table.source.format for table in tables if table is not None}
     for name, takes in _FORMATS.items():
         if name in options.typed and not formats & {*takes}:
-            _refuse(name, f"is for {' and '.join(_NAMES[one] for one in takes)}")
+            _refuse(name, f"is for {' and '.join(_NAMES[kind] for kind in takes)}")
 
 
 _NAMES = {"csv": "text files", "excel": "Excel files"}

@@ -97,25 +97,25 @@ def run(options: argparse.Namespace) -> None:
     def run(job: Job) -> tuple[tables.Table, tables.MethodComparison, list[tables.SplitQuestion]]:
         table, _ = read(options)
         schema = edited_schema(table, options)
-        found = tables.compare_methods(
+        comparison = tables.compare_methods(
             table, options.target, keys, task=options.task, schema=schema, plan=plan,
             reference=options.reference,
         )  # fmt: skip
         split = plan.split, plan.split_column
         training = tables.prepare_training(table, schema, options.target, options.task, *split)
-        return table, found, tables.ask_about_split(table, training, plan)
+        return table, comparison, tables.ask_about_split(table, training, plan)
 
     with workers(options) as there, redirect_stdout(sys.stderr):
-        table, found, questions = watched(run, shows_progress(options), there)
+        table, comparison, questions = watched(run, shows_progress(options), there)
     say_notes(table.notices, options)
-    if found.scores and out is not None:
-        write_file(out, tables.to_csv_bytes(found.frame()))
+    if comparison.scores and out is not None:
+        write_file(out, tables.to_csv_bytes(comparison.frame()))
     if options.json:
-        print_json({"questions": question_records(questions), **_record(found)})
+        print_json({"questions": question_records(questions), **_record(comparison)})
     else:
         for question in questions:
             print(question)
-        _print_comparison(found)
+        _print_comparison(comparison)
 
 
 def _declared(spec: str) -> str:
@@ -130,8 +130,7 @@ def _declared(spec: str) -> str:
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # after all that is installed
     try:
-        found = getattr(importlib.import_module(module), name)
-        return declare_peer(spec, found).key
+        return declare_peer(spec, getattr(importlib.import_module(module), name)).key
     except GbuqError:
         raise
     except Exception as error:  # of code that is not ours
@@ -139,10 +138,10 @@ def _declared(spec: str) -> str:
         raise InvalidParameter(f"--with {spec} cannot be loaded ({why}).") from error
 
 
-def _record(found: tables.MethodComparison) -> dict[str, Any]:
+def _record(comparison: tables.MethodComparison) -> dict[str, Any]:
     """The comparison for a program to read."""
     scores = [{"key": score.key, "label": score.label, "unit": score.unit or "share"}
-              for score in found.scores]  # fmt: skip
+              for score in comparison.scores]  # fmt: skip
     methods = [
         {
             "method": method.key,
@@ -152,32 +151,32 @@ def _record(found: tables.MethodComparison) -> dict[str, Any]:
             "scores": method.scores,
             "differences": method.differences,
         }
-        for method in found.methods
+        for method in comparison.methods
     ]
     return {
-        "rows": found.n_rows,
+        "rows": comparison.n_rows,
         "scores": scores,
         "methods": methods,
-        "best": found.best,
-        "reference": found.reference,
-        "words": tables.describe_comparison(found),
+        "best": comparison.best,
+        "reference": comparison.reference,
+        "words": tables.describe_comparison(comparison),
     }
 
 
-def _print_comparison(found: tables.MethodComparison) -> None:
+def _print_comparison(comparison: tables.MethodComparison) -> None:
     """The table of scores and what they say to stdout; methods that failed to stderr."""
     from gbuq_core.tables.comparing import write_cell
 
-    heads = [f"{s.label}{f' ({s.unit})' if s.unit else ''}" for s in found.scores]
+    heads = [f"{s.label}{f' ({s.unit})' if s.unit else ''}" for s in comparison.scores]
     lines = [["Method", *heads, "Seconds"]]
-    for method in found.methods:
+    for method in comparison.methods:
         if method.error:
             print(method.error, file=sys.stderr)
             continue
-        cells = [write_cell(found, method, score) for score in found.scores]
+        cells = [write_cell(comparison, method, score) for score in comparison.scores]
         lines.append([method.label, *cells, short(method.seconds, 2)])
-    if found.n_rows:
+    if comparison.n_rows:
         print_columns(lines)
-        print(f"{found.n_rows:,} held-out rows, the same for all; \u00b1 is one standard error "
-              "over rows, brackets hold 95 % bands.")  # fmt: skip
-    print("\n".join(tables.describe_comparison(found)))
+        print(f"{comparison.n_rows:,} held-out rows, the same for all; \u00b1 is one standard "
+              "error over rows, brackets hold 95 % bands.")  # fmt: skip
+    print("\n".join(tables.describe_comparison(comparison)))

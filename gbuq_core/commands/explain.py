@@ -108,10 +108,11 @@ def _words(
 ) -> list[str]:
     """The row in sentences."""
     scored, row = asked.scored, explained.row
-    told = lenses.describe_row(scored, shown, explained, row, lenses.say_unfamiliarity(scored, row))
-    found = [told, lenses.say_law(scored, row), lenses.say_members(explained),
-             lenses.say_parts(scored, row), lenses.say_width(explained)]  # fmt: skip
-    return [printable(sentence) for sentence in found if sentence]
+    far = lenses.say_unfamiliarity(scored, row)
+    sentences = [lenses.describe_row(scored, shown, explained, row, far),
+                 lenses.say_law(scored, row), lenses.say_members(explained),
+                 lenses.say_parts(scored, row), lenses.say_width(explained)]  # fmt: skip
+    return [printable(sentence) for sentence in sentences if sentence]
 
 
 def _tell(
@@ -175,7 +176,7 @@ def _record(
     known: Any = None if math.isnan(truth) else float(truth)
     if target.classes and known is not None:
         known = target.classes[int(known)]
-    found = scored.unfamiliarity
+    unfamiliarity = scored.unfamiliarity
     return {
         "row": options.row,
         "line": _line(asked, options.row),
@@ -196,7 +197,7 @@ def _record(
         "width": explained.width,
         "usual_width": explained.usual_width,
         "effects": lenses.by_size(explained.effects, options.by),
-        "unfamiliarity": None if found is None else float(found.rows.score[row]),
+        "unfamiliarity": None if unfamiliarity is None else float(unfamiliarity.rows.score[row]),
         "words": _words(asked, explained, shown),
         "plan": vars(scored.plan),
         "questions": [str(question) for question in scored.questions],

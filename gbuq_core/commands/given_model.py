@@ -49,29 +49,29 @@ def score_given(options: argparse.Namespace) -> None:
     """Score a table by a given model, write it, and say how good the model is."""
     out = Path(options.out)
     check_out(out, inputs_of(options))
-    found = watched(partial(judge, options), show=shows_progress(options))
-    write_rows(out, found.frame)
+    judged = watched(partial(judge, options), show=shows_progress(options))
+    write_rows(out, judged.frame)
     if options.json:
-        print_json(_record(found, options))
+        print_json(_record(judged, options))
     elif not options.quiet:
-        _report(found, options)
+        _report(judged, options)
 
 
 def explain_given(options: argparse.Namespace) -> None:
     """Tell where a given model's prediction for one row comes from."""
 
     def work(job: Job) -> tuple[tables.GivenTable, tables.GivenExplanation]:
-        found = judge(options, job)
-        row = found.scored.scored.find_row(options.row)
-        return found, tables.explain_with_model(found, row)
+        judged = judge(options, job)
+        row = judged.scored.scored.find_row(options.row)
+        return judged, tables.explain_with_model(judged, row)
 
-    found, explained = watched(work, show=shows_progress(options))
-    numbers = found.scored.training.row_numbers
+    judged, explained = watched(work, show=shows_progress(options))
+    numbers = judged.scored.training.row_numbers
     if options.json:
         print_json(
             {
                 "row": options.row,
-                "prediction": found.frame["prediction"].iloc[explained.row],
+                "prediction": judged.frame["prediction"].iloc[explained.row],
                 "neighbours": [
                     {
                         "row": int(numbers[near.row]),
@@ -82,16 +82,16 @@ def explain_given(options: argparse.Namespace) -> None:
                 ],
                 "novelty_shares": dict(explained.novelty_shares),
                 "words": explained.sentences,
-                "warnings": found.warnings,
-                "notices": found.notices,
+                "warnings": judged.warnings,
+                "notices": judged.notices,
             }
         )
         return
-    say_notes(found.notices, options, found.warnings)
+    say_notes(judged.notices, options, judged.warnings)
     print("\n".join(printable(sentence) for sentence in explained.sentences))
     if explained.neighbours:
         names = [name for name, _ in explained.neighbours[0].cells]
-        target = found.scored.training.target.name
+        target = judged.scored.training.target.name
         head = ("Training row", target, *names)
         lines = [
             (f"{numbers[near.row]:,}", near.target, *(cell for _, cell in near.cells))
@@ -126,33 +126,33 @@ def judge(options: argparse.Namespace, job: Job) -> tables.GivenTable:
     )
 
 
-def _record(found: tables.GivenTable, options: argparse.Namespace) -> dict[str, Any]:
+def _record(judged: tables.GivenTable, options: argparse.Namespace) -> dict[str, Any]:
     """What was done, for a program to read."""
-    scored, source = found.scored, found.matched.source
+    scored, source = judged.scored, judged.matched.source
     return {
         "out": options.out,
-        "rows": len(found.frame),
+        "rows": len(judged.frame),
         "target": scored.training.target.name,
         "task": scored.training.target.task,
         "model": {
-            "library": found.matched.model.library, "trees": source.n_trees,
-            "columns": list(found.matched.columns), "neighbors": found.judge.n_neighbors_,
+            "library": judged.matched.model.library, "trees": source.n_trees,
+            "columns": list(judged.matched.columns), "neighbors": judged.judge.n_neighbors_,
         },
         "scores_in_training": None if options.new else scores_record(scored.scores),
         "new_scores": scores_record(scored.new_scores),
         "added_columns": scored.added.names,
-        "warnings": list(found.warnings),
-        "notices": list(found.notices),
+        "warnings": list(judged.warnings),
+        "notices": list(judged.notices),
         "seconds": scored.seconds,
     }  # fmt: skip
 
 
-def _report(found: tables.GivenTable, options: argparse.Namespace) -> None:
+def _report(judged: tables.GivenTable, options: argparse.Namespace) -> None:
     """Warnings and notices to stderr, scores to stdout unless the rows went there."""
     to_rows = is_standard_output(Path(options.out))
     say = partial(print, file=sys.stderr if to_rows else sys.stdout)
-    say_notes(found.notices, options, found.warnings)
-    say(found.matched.model.summary)
-    if found.scored.new_scores is not None or options.new is None:
-        say(tables.describe_given(found))
-    say(f"Wrote {len(found.frame):,} rows to {options.out} in {found.scored.seconds:.1f} s.")
+    say_notes(judged.notices, options, judged.warnings)
+    say(judged.matched.model.summary)
+    if judged.scored.new_scores is not None or options.new is None:
+        say(tables.describe_given(judged))
+    say(f"Wrote {len(judged.frame):,} rows to {options.out} in {judged.scored.seconds:.1f} s.")

@@ -23,7 +23,6 @@ _OF_MODEL, _OF_PROJECT = "header.json", "project.json"
 _OF_LIBRARIES = (b"tree\nversion", b"CBM1", b"{")  # no table begins so
 _HEAD = 12
 _MOST_LISTED = 20
-# The kinds that were saved before others had a name of their own.
 _DESCRIPTION = """\
 Tell what is in a file: of a table its rows, its columns and how they would be used; of a project
 its table, target, models and scores; of a saved model its kind, features and settings; of a
@@ -198,17 +197,15 @@ def _some(names: list[Any]) -> str:
 
 def _model_of(header: dict[str, Any]) -> dict[str, Any]:
     """What a model's header says of it: class, columns, classes and parameters."""
-    from gbuq_core.model_files.fields import known_class, model_node
+    from gbuq_core.model_files.fields import model_node
 
-    node = model_node(header)
-    name, parts = node["class"], node["fields"]
-    kind = known_class(name)
+    kind, parts = model_node(header)
     n_features = parts.get("n_features_in_")
     if n_features is not None and type(n_features) is not int:
         raise ModelFileError("The model file is damaged (it has no number of features).")
     settings = {n: parts[n] for n in inspect.signature(kind).parameters if n in parts}
     return {
-        "kind": name,
+        "kind": kind.__name__,
         "n_features": n_features,
         "features": list(map(str, _labels(parts.get("feature_names_in_")))),
         "classes": _labels(parts.get("classes_")),
@@ -277,9 +274,9 @@ def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) ->
 def _column(column: tables.Column) -> dict[str, Any]:
     from gbuq_core.tables.column_notices import column_notices  # late: help needs no pandas
 
-    told = ("name", "kind", "used", "examples", "reason", "style")
+    fields = ("name", "kind", "used", "examples", "reason", "style")
     return {
-        **{name: getattr(column, name) for name in told},
+        **{name: getattr(column, name) for name in fields},
         **{name: getattr(column, f"n_{name}") for name in ("missing", "distinct", "unreadable")},
         "range": column.limits,
         "missing_words": dict(column.missing_words),

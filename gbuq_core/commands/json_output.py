@@ -20,13 +20,13 @@ def json_text(result: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(part) for name, part in value.items()}
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
     if hasattr(value, "tolist"):  # an array, or a number of NumPy
         return _plain(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, bool | int | str) or value is None else str(value)

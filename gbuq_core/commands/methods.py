@@ -30,14 +30,14 @@ def add_methods(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the records."""
-    found = [one for one in METHODS.values() if options.task in (None, *one.tasks)]
+    methods = [each for each in METHODS.values() if options.task in (None, *each.tasks)]
     if options.json:
-        print_json({"methods": [_record(method) for method in found]})
+        print_json({"methods": [_record(method) for method in methods]})
         return
     head = ("Method", "Name", "Tasks", "Tells", "gbuq score", "What it is")
-    print_columns([head, *map(_line, found)])
+    print_columns([head, *map(_line, methods)])
     if not options.quiet:
-        for method in found:
+        for method in methods:
             if missing := method.missing():
                 print(missing)
 

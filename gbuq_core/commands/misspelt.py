@@ -48,15 +48,15 @@ def _refuse(what: str, word: str, known: Iterable[str], command: str) -> NoRetur
     from difflib import get_close_matches
 
     bare = {option.lstrip("-"): option for option in known}
-    near = [bare[found] for found in get_close_matches(word.lstrip("-"), bare, 1)]
-    advice = f"; did you mean {near[0]}?" if near else f": see {command} --help."
+    near = get_close_matches(word.lstrip("-"), bare, 1)
+    advice = f"; did you mean {bare[near[0]]}?" if near else f": see {command} --help."
     raise InvalidParameter(f"There is no {what} {printable(word)}{advice}")
 
 
 def parsers_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """The parser of each command."""
-    found: dict[str, argparse.ArgumentParser] = {}
+    commands: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            found.update(action.choices)
-    return found
+            commands.update(action.choices)
+    return commands

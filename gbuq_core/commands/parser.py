@@ -135,11 +135,11 @@ def _parse(parser: Parser, typed: list[str]) -> argparse.Namespace:
     if not typed or typed[0] not in commands:
         return parser.parse_args(typed)
     command, *rest = typed
-    found = read_settings(commands[command], command, rest, commands)
-    words = [*found.words, *rest]
+    settings = read_settings(commands[command], command, rest, commands)
+    words = [*settings.words, *rest]
     options = parser.parse_args([command, *words])
     options.typed = typed_options(commands[command], words)
-    for name, value in found.files.items():
+    for name, value in settings.files.items():
         if getattr(options, name) is None:
             setattr(options, name, value)
     check_combination(options)

@@ -36,7 +36,7 @@ _NO_TABLE = (
 )
 
 
-class _Found(NamedTuple):
+class _Scored(NamedTuple):
     project: projects.Project
     frame: pd.DataFrame
     added: tuple[str, ...]
@@ -52,22 +52,22 @@ def score_by_project(options: argparse.Namespace) -> None:
     check_out(out, inputs_of(options))
     began = time.perf_counter()
     with workers(options) as there:
-        found: _Found = watched(lambda job: _score(options), shows_progress(options), there)
-    write_rows(out, found.frame)
+        scored: _Scored = watched(lambda job: _score(options), shows_progress(options), there)
+    write_rows(out, scored.frame)
     seconds = time.perf_counter() - began
     if options.json:
-        print_json(_record(found, options, seconds))
+        print_json(_record(scored, options, seconds))
         return
     if options.quiet:
         return
-    say_notes(found.notices, options, [found.warning] if found.warning else [])
+    say_notes(scored.notices, options, [scored.warning] if scored.warning else [])
     if not is_standard_output(out):
-        for question in found.questions:
+        for question in scored.questions:
             print(question)
-        print(f"Wrote {len(found.frame):,} rows to {options.out} in {seconds:.1f} s.")
+        print(f"Wrote {len(scored.frame):,} rows to {options.out} in {seconds:.1f} s.")
 
 
-def _score(options: argparse.Namespace) -> _Found:
+def _score(options: argparse.Namespace) -> _Scored:
     """Open, train where there is no model for such rows, score, and measure unfamiliarity."""
     from gbuq_core.jobs import stage
 
@@ -90,16 +90,16 @@ def _score(options: argparse.Namespace) -> _Found:
                 if measures:
                     notices = (*notices, _NOT_MEASURED)
                 notices = (*rows.notices, *notices)
-                return _Found(project, rows.frame, tuple(rows.added.names), notices)
+                return _Scored(project, rows.frame, tuple(rows.added.names), notices)
             scored = projects.restore_project(project, table, new)
             if options.conformal_shift:
-                found = tables.measure_shift(scored, scored.plan.seed)
-                if tables.can_weigh(found):
-                    scored = tables.with_intervals(scored, project.level, True, shift=found)
-                notices = (*notices, tables.describe_shift(found))
+                shift = tables.measure_shift(scored, scored.plan.seed)
+                if tables.can_weigh(shift):
+                    scored = tables.with_intervals(scored, project.level, True, shift=shift)
+                notices = (*notices, tables.describe_shift(shift))
         if table is not None and not options.quiet:
-            asked = tables.ask_about_split(table, scored.training, scored.plan)
-            scored = replace(scored, questions=tuple(asked))
+            questions = tables.ask_about_split(table, scored.training, scored.plan)
+            scored = replace(scored, questions=tuple(questions))
         if not measures:
             return _restored(project, scored, notices)
         plan = scored.plan
@@ -110,23 +110,23 @@ def _score(options: argparse.Namespace) -> _Found:
 
 def _restored(
     project: projects.Project, scored: tables.ScoredTable, notices: tuple[str, ...]
-) -> _Found:
+) -> _Scored:
     names = tuple(scored.added.names)
-    told = (*scored.notices, *notices)
-    return _Found(project, scored.frame, names, told, questions=scored.questions)
+    sentences = (*scored.notices, *notices)
+    return _Scored(project, scored.frame, names, sentences, questions=scored.questions)
 
 
-def _record(found: _Found, options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+def _record(scored: _Scored, options: argparse.Namespace, seconds: float) -> dict[str, Any]:
     return {
-        "questions": question_records(found.questions),
+        "questions": question_records(scored.questions),
         "out": options.out,
         "project": options.project,
-        "rows": len(found.frame),
-        "target": found.project.target.name,
-        "task": found.project.target.task,
-        "level": found.project.level,
-        "conformal": found.project.conformal,
-        "added_columns": found.added,
-        "notices": found.notices,
+        "rows": len(scored.frame),
+        "target": scored.project.target.name,
+        "task": scored.project.target.task,
+        "level": scored.project.level,
+        "conformal": scored.project.conformal,
+        "added_columns": scored.added,
+        "notices": scored.notices,
         "seconds": seconds,
     }

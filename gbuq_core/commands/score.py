@@ -156,21 +156,21 @@ def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
         check_number("--next-rows", options.next_rows, 1, MOST_NEXT, integer=True)
 
     warned: list[str] = []
-    asked: list[pd.DataFrame] = []
+    next_rows: list[pd.DataFrame] = []
 
     def work(job: Job) -> tables.ScoredTable:
-        asked_for = score_as_asked(options)
-        scored = asked_for.scored
-        warned.extend(asked_for.warned)
+        asked = score_as_asked(options)
+        scored = asked.scored
+        warned.extend(asked.warned)
         if to_label is not None:
-            asked.append(tables.next_frame(scored, tables.rank_next(scored, options.next_rows)))
+            next_rows.append(tables.next_frame(scored, tables.rank_next(scored, options.next_rows)))
         return scored
 
     with workers(options) as there:
         scored: tables.ScoredTable = watched(work, shows_progress(options), there)
     write_rows(out, scored.frame)
     if to_label is not None:
-        write_rows(to_label, asked[0])
+        write_rows(to_label, next_rows[0])
     return scored, warned
 
 
@@ -223,7 +223,7 @@ def _shift_line(scored: tables.ScoredTable) -> str:
     if why := tables.why_no_shift(scored):
         return why
     shift = scored.shift or tables.measure_shift(scored, scored.plan.seed)
-    told = tables.describe_shift(shift)
+    sentence = tables.describe_shift(shift)
     if scored.shift is not None:
-        return f"{told} The intervals are weighted."
-    return f"{told} --conformal-shift does that." if tables.can_weigh(shift) else told
+        return f"{sentence} The intervals are weighted."
+    return f"{sentence} --conformal-shift does that." if tables.can_weigh(shift) else sentence

@@ -57,9 +57,9 @@ def streams(options: argparse.Namespace) -> bool:
 
 def check_in_memory(options: argparse.Namespace, why: str) -> None:
     """Refuse the options of a streamed run where nothing is streamed."""
-    asked = _asked(options)
-    if asked:
-        raise InvalidParameter(f"--{asked[0].replace('_', '-')} needs TRAIN and NEW: {why}.")
+    names = _asked(options)
+    if names:
+        raise InvalidParameter(f"--{names[0].replace('_', '-')} needs TRAIN and NEW: {why}.")
 
 
 def _asked(options: argparse.Namespace) -> list[str]:

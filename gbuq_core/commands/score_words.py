@@ -48,14 +48,14 @@ def scores_record(scores: tables.Scores | None) -> dict[str, Any] | None:
     """The numbers of some scores, without the curves behind them; shares are 0 to 1."""
     if scores is None:
         return None
-    found: dict[str, Any] = {"rows": scores.n_rows, "nll": scores.nll}
+    record: dict[str, Any] = {"rows": scores.n_rows, "nll": scores.nll}
     if isinstance(scores, tables.RegressionScores):
         levels = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
         coverage = [{"level": level, "observed": share} for level, share in levels]
-        found |= {name: getattr(scores, name) for name in _OF_NUMBERS} | {"coverage": coverage}
+        record |= {name: getattr(scores, name) for name in _OF_NUMBERS} | {"coverage": coverage}
     else:
-        found |= {name: getattr(scores, name) for name in _OF_CLASSES}
-    return {**found, "prr_percent": scores.prr}
+        record |= {name: getattr(scores, name) for name in _OF_CLASSES}
+    return {**record, "prr_percent": scores.prr}
 
 
 def drift_record(drift: tables.TableDrift) -> dict[str, Any]:

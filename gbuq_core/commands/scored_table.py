@@ -84,10 +84,10 @@ def score_as_asked(options: argparse.Namespace) -> Asked:
         if measures:
             scored = asked.scored
             plan = scored.plan
-            found = tables.measure_unfamiliarity(
+            unfamiliarity = tables.measure_unfamiliarity(
                 scored.training, scored.scored, plan.seed, plan.n_jobs
             )
-            asked = asked._replace(scored=tables.add_unfamiliarity(scored, found))
+            asked = asked._replace(scored=tables.add_unfamiliarity(scored, unfamiliarity))
     return asked
 
 
@@ -103,8 +103,8 @@ def _trained(options: argparse.Namespace) -> Asked:
     by = None if column is None else tables.own_groups(scored, column, table)
     shift, weighted = None, getattr(options, "conformal_shift", False)
     if weighted:
-        found = tables.measure_shift(scored, scored.plan.seed)
-        shift = found if tables.can_weigh(found) else None
+        measured = tables.measure_shift(scored, scored.plan.seed)
+        shift = measured if tables.can_weigh(measured) else None
     conformal = options.conformal or by is not None or weighted
     scored = tables.with_intervals(scored, options.level, conformal, by=by, shift=shift)
     return Asked(table, scored, (), new=new)

@@ -47,11 +47,11 @@ def read_settings(
     path = _path_of(parser, typed)
     if path is None:
         return Settings([], {})
-    given = typed_options(parser, typed)
-    version, said = _table_of(Path(path), command, set(known))
+    on_line = typed_options(parser, typed)
+    version, own = _table_of(Path(path), command, set(known))
     # A model of one's own, or of a project, has no method to choose.
-    trains = not {"model", "project"} & {*said, *given}
-    table = {**(earlier_defaults(version, command) if trains else {}), **said}
+    trains = not {"model", "project"} & {*own, *on_line}
+    table = {**(earlier_defaults(version, command) if trains else {}), **own}
     options = {_name(action): action for action in parser._actions if _name(action)}
     words: list[str] = []
     files: dict[str, str] = {}
@@ -65,15 +65,15 @@ def read_settings(
         action = options[name]
         if not action.option_strings:
             files[action.dest] = _text(value, key, path)
-        elif action.dest not in given:
+        elif action.dest not in on_line:
             words += _words(action, name, value, path)
     return Settings(words, files)
 
 
 def typed_options(parser: argparse.ArgumentParser, typed: Sequence[str]) -> frozenset[str]:
     """The options among some words, each by the name that its value has once it is read."""
-    found = (_matches(parser, word) for word in _before_dashes(typed))
-    return frozenset(action.dest for action in found if action is not None)
+    actions = (_matches(parser, word) for word in _before_dashes(typed))
+    return frozenset(action.dest for action in actions if action is not None)
 
 
 def _name(action: argparse.Action) -> str:
@@ -89,10 +89,10 @@ def _matches(parser: argparse.ArgumentParser, word: str) -> argparse.Action | No
     name = word.split("=", 1)[0]
     if not name.startswith("--") or name == "--":
         return None
-    found = parser._option_string_actions
-    if name in found:
-        return found[name]
-    longer = {id(action): action for text, action in found.items() if text.startswith(name)}
+    actions = parser._option_string_actions
+    if name in actions:
+        return actions[name]
+    longer = {id(action): action for text, action in actions.items() if text.startswith(name)}
     return next(iter(longer.values())) if len(longer) == 1 else None
 
 
@@ -174,7 +174,7 @@ def _words(action: argparse.Action, name: str, value: Any, path: str) -> list[st
     if isinstance(action, argparse._AppendAction):
         return [f"--{name}={text}" for text in _several(value, name, path)]
     if isinstance(value, list):
-        value = ",".join(_text(one, name, path) for one in value)
+        value = ",".join(_text(item, name, path) for item in value)
     return [f"--{name}={_text(value, name, path)}"]
 
 
@@ -183,7 +183,7 @@ def _several(value: Any, name: str, path: str) -> list[str]:
     if isinstance(value, dict):
         return [f"{column}={','.join(_several(of, name, path))}" for column, of in value.items()]
     values = value if isinstance(value, list) else [value]
-    return [_text(one, name, path) for one in values]
+    return [_text(item, name, path) for item in values]
 
 
 def _file(path: str | Path) -> str:

@@ -130,7 +130,7 @@ def _signed_steps(whole: Any, axis: int) -> Any:
 
 class _Reader(Reader):
     def __init__(self, numbers: bytes) -> None:
-        super().__init__(None, {}, trust=False)
+        super().__init__({}, trust=False)
         self._numbers = np.frombuffer(numbers, np.uint8)
 
     def _declared(self, kind: Any, nodes: Any, where: str) -> Any:

@@ -71,24 +71,24 @@ def _loss_of(model: GivenModel) -> str:
     while (place := model.content.find(word, end)) >= 0:
         end = place + len(word)
         behind = model.content[end : end + _WINDOW].replace(b"\\", b"")
-        if found := re.match(rest, behind, re.DOTALL):
-            return found[1].decode()
+        if loss := re.match(rest, behind, re.DOTALL):
+            return loss[1].decode()
     return ""
 
 
 def _tells(model: GivenModel) -> list[str]:
     source = model.source
-    found = ["the prediction"]
+    sentences = ["the prediction"]
     if source.task == "classification":
-        found = ["the probability of each class"]
+        sentences = ["the probability of each class"]
     else:
-        found += ["a std and the nearest training rows (IBUG)"]
+        sentences += ["a std and the nearest training rows (IBUG)"]
     try:
         n_members = len(VirtualEnsemble(source).member_trees())
-        found.append(f"knowledge uncertainty from {counted(n_members, 'truncation')}")
+        sentences.append(f"knowledge uncertainty from {counted(n_members, 'truncation')}")
     except InvalidParameter:
         if source.is_forest and source.task == "regression":
-            found.append("knowledge uncertainty from its trees (MACAU)")
+            sentences.append("knowledge uncertainty from its trees (MACAU)")
     if not source.has_categories:
-        found.append("how novel a row is (MACAU)")
-    return found
+        sentences.append("how novel a row is (MACAU)")
+    return sentences

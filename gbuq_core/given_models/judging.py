@@ -123,11 +123,11 @@ class GivenJudge:
         members = None if self._virtual is None else self._virtual.predict_members(rows)
         scale = neighbours = novelty = None
         if self._ibug is not None:
-            found = self._ibug.find_neighborhood(rows)
-            distribution = self._ibug.predict_distribution(found)
+            neighborhood = self._ibug.find_neighborhood(rows)
+            distribution = self._ibug.predict_distribution(neighborhood)
             scale = np.maximum(distribution.scale, self._scale_floor)
             nearest = min(NEAREST, self.n_neighbors_ or NEAREST)
-            neighbours = self._ibug.kneighbors(found, nearest).indices.astype(np.int64)
+            neighbours = self._ibug.kneighbors(neighborhood, nearest).indices.astype(np.int64)
         if self._macau is not None:
             novelty = self._macau.score_novelty(rows)
         if source.task == "classification":
@@ -283,10 +283,10 @@ def _choose_k(
 ) -> int:
     """The candidate at which neighbours predict the targets of left-out rows best."""
     chosen = np.unique(np.linspace(0, len(y) - 1, min(_TUNING_ROWS, len(y))).astype(np.int64))
-    found = model.kneighbors(rows[chosen], most).indices
-    is_self = found == chosen[:, None]
+    nearest = model.kneighbors(rows[chosen], most).indices
+    is_self = nearest == chosen[:, None]
     is_self[~is_self.any(axis=1), -1] = True  # a tie has put it behind the last one
-    others = y[found[~is_self].reshape(len(chosen), -1)]
+    others = y[nearest[~is_self].reshape(len(chosen), -1)]
     floor = _SMALLEST_STD * float(np.std(y))
     scores = {}
     for k in [k for k in CANDIDATES if k <= others.shape[1]] or [others.shape[1]]:

@@ -66,28 +66,28 @@ def match_table(
     _check_task(source, classes)
     columns, notices = _find_columns(source, list(map(str, X.columns)))
     levels = _find_levels(source, X, columns)
-    order, told = _find_classes(source, classes)
+    order, notes = _find_classes(source, classes)
     if len(source.plain.hashed):
         rows = MatchedModel(model, columns, levels, order, (), ()).rows(X[:FIRST_ROWS])
         source, respelt = _spell_words(
             model, [levels[columns[k]] for k in source.category_features], rows
         )
         model = model._replace(source=source)
-        told += [
+        notes += [
             f"True and False of the column {shown(columns[place])} are 1 and 0 to the model."
             for place in respelt
         ]
-        told.append(
+        notes.append(
             "The model's file keeps its categories as hashes, so CatBoost itself finds the leaves "
             "of rows."
         )
-    found = MatchedModel(model, columns, levels, order, (), ())
-    rows = found.rows(X)
+    matched = MatchedModel(model, columns, levels, order, (), ())
+    rows = matched.rows(X)
     if np.isinf(rows).any():
         raise InvalidData("The table holds infinity in a column of the model: replace it.")
-    notices += [*told, *_compare(model, rows[:FIRST_ROWS])]
-    warnings = [*_ask_for_gaps(found, X), *_judge_fit(found, rows, y)]
-    return found._replace(notices=tuple(notices), warnings=tuple(warnings))
+    notices += [*notes, *_compare(model, rows[:FIRST_ROWS])]
+    warnings = [*_ask_for_gaps(matched, X), *_judge_fit(matched, rows, y)]
+    return matched._replace(notices=tuple(notices), warnings=tuple(warnings))
 
 
 def _check_task(source: PlainSource, classes: Sequence[str]) -> None:
@@ -103,20 +103,20 @@ def _check_task(source: PlainSource, classes: Sequence[str]) -> None:
         )
 
 
-def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...], list[str]]:
+def _find_columns(source: PlainSource, own: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """The table's columns in the model's order."""
     n, names = source.n_features, source.feature_names
     if names is None:
-        if len(given) != n:
+        if len(own) != n:
             raise InvalidData(
                 f"The model has {counted(n, 'feature')} without names, but the table has "
-                f"{counted(len(given), 'column')} besides the target: leave out the columns that "
+                f"{counted(len(own), 'column')} besides the target: leave out the columns that "
                 "it was not trained on."
             )
-        return tuple(given), [
+        return tuple(own), [
             "The model does not name its features, so the columns are taken in the table's order."
         ]
-    picked = pick_columns(source, given)
+    picked = pick_columns(source, own)
     lacking = [name for name in names if name not in picked]
     if lacking:
         several = len(lacking) > 1
@@ -127,15 +127,15 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
         )
     columns = tuple(picked[name] for name in names)
     notices = []
-    extra = [name for name in given if name not in set(columns)]
+    extra = [name for name in own if name not in set(columns)]
     if extra:
         notices.append(f"The model does not read {listed(extra)}.")
-    if list(columns) != [name for name in given if name in set(columns)]:
+    if list(columns) != [name for name in own if name in set(columns)]:
         notices.append("The columns of the table are put in the model's order.")
     return columns, notices
 
 
-def pick_columns(source: PlainSource, given: Sequence[str]) -> dict[str, str]:
+def pick_columns(source: PlainSource, columns: Sequence[str]) -> dict[str, str]:
     """The table's column of each of the model's names that the table has.
 
     A column of exactly that name comes before one that differs in blanks and underscores only.
@@ -143,9 +143,9 @@ def pick_columns(source: PlainSource, given: Sequence[str]) -> dict[str, str]:
     has both.
     """
     names = dict.fromkeys(source.feature_names or ())
-    exact = {*given} if source.kind != "lightgbm" else set()
+    exact = {*columns} if source.kind != "lightgbm" else set()
     by_plain: dict[str, list[str]] = {}
-    for column in given:
+    for column in columns:
         by_plain.setdefault(plain_name(column), []).append(column)
     picked = {}
     for name in names:
@@ -291,53 +291,54 @@ def _compare(model: GivenModel, rows: NDArray[np.float64]) -> list[str]:
             f"{model.library} says {short(theirs[row, column])}: the file is damaged or of an "
             "unknown version."
         )
-    told = [f"{model.library} itself predicts the same for the first {counted(len(rows), 'row')}."]
+    n_rows = counted(len(rows), "row")
+    sentences = [f"{model.library} itself predicts the same for the first {n_rows}."]
     if source.kind == "xgboost":
-        told.append(
+        sentences.append(
             "No file of XGBoost says which value was missing to the model (missing=): here it is "
             "the empty cell, unless another is named (--missing)."
         )
     if unused := int(source.plain.unused_rounds):
-        told.append(
+        sentences.append(
             f"The model is read up to its best round, {source.n_iterations} of "
             f"{source.n_iterations + unused}, as early stopping chose it."
         )
-    return told
+    return sentences
 
 
-def _ask_for_gaps(found: MatchedModel, X: pd.DataFrame) -> list[str]:
+def _ask_for_gaps(matched: MatchedModel, X: pd.DataFrame) -> list[str]:
     """Which word an empty cell was to a model that keeps hashes of words."""
     return [
         f"The column {shown(name)} has empty cells, which count as a category that the model has "
         'not seen: write the word that they were in training, such as "nan", into them, and keep '
         "it as a value (--keep-words)."
-        for name in (found.columns[place] for place in found.source.plain.hashed)
+        for name in (matched.columns[place] for place in matched.source.plain.hashed)
         if X[name].isna().any()
     ]
 
 
-def _judge_fit(found: MatchedModel, rows: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
+def _judge_fit(model: MatchedModel, rows: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
     """A warning if the model explains nothing of the target."""
     known = ~np.isnan(y)
     target = y[known]
     if len(target) < 2 or np.ptp(target) == 0.0:
         return []
-    if found.order:
-        chances = found.source.predict_proba(rows[known])[:, list(found.order)]
+    if model.order:
+        chances = model.source.predict_proba(rows[known])[:, list(model.order)]
         wrong = float(np.mean(chances.argmax(axis=1) != target))
         most = float(np.bincount(target.astype(np.int64)).max())
         usual = 1.0 - most / len(target)
-        told = f"it gets {100 * wrong:.0f} % of the classes wrong"
+        fit = f"it gets {100 * wrong:.0f} % of the classes wrong"
         useless = wrong >= usual and wrong > 0.0
     else:
-        errors = target - found.source.predict(rows[known])
+        errors = target - model.source.predict(rows[known])
         with np.errstate(over="ignore"):
             explained = 1.0 - float(np.mean(errors**2) / np.var(target))
-        told = f"R\u00b2 is {short(explained, 2)}"
+        fit = f"R\u00b2 is {short(explained, 2)}"
         useless = not explained > 0.0
     if not useless:
         return []
     return [
-        f"The model explains nothing of the target ({told}): check that this is the table and the "
+        f"The model explains nothing of the target ({fit}): check that this is the table and the "
         "target that it was trained on."
     ]

@@ -83,18 +83,18 @@ def predict_sums(
         lightgbm = import_optional("lightgbm")
         booster = lightgbm.Booster(model_str=decode_lightgbm(content))
         booster.pandas_categorical = None  # rows hold the levels' codes already
-        found = booster.predict(rows, raw_score=True)
+        sums = booster.predict(rows, raw_score=True)
     elif kind == "xgboost":
         xgboost = import_xgboost()
         booster = xgboost.Booster(model_file=bytearray(content))
-        found = booster.predict(
+        sums = booster.predict(
             xgboost.DMatrix(rows), output_margin=True, iteration_range=(0, n_iterations),
             validate_features=False,
         )  # fmt: skip
     else:
         model = _load_catboost(content)
-        found = model.predict(_with_words(model, rows, words), prediction_type="RawFormulaVal")
-    return np.asarray(found, np.float64).reshape(len(rows), -1)
+        sums = model.predict(_with_words(model, rows, words), prediction_type="RawFormulaVal")
+    return np.asarray(sums, np.float64).reshape(len(rows), -1)
 
 
 def find_leaves(content: bytes, rows: np.ndarray, words: Words) -> np.ndarray:

@@ -120,11 +120,11 @@ def read_model(source: Any, name: str = "", *, loss: str | None = None) -> Given
     """
     if loss is not None:
         check_choice("loss", loss, LOSSES)
-    content, given = _read(source)
-    found = accept_model(*ask_reader(content, loss=loss or ""))
-    if len(found.plain.hashed):
-        found = HashedSource(found.plain, content)
-    return GivenModel(found, content, name or given)
+    content, own_name = _read(source)
+    leaves = accept_model(*ask_reader(content, loss=loss or ""))
+    if len(leaves.plain.hashed):
+        leaves = HashedSource(leaves.plain, content)
+    return GivenModel(leaves, content, name or own_name)
 
 
 class HashedSource(PlainSource):
@@ -180,9 +180,9 @@ def request_for(
 ) -> tuple[dict[str, Any], bytes]:  # fmt: skip
     """What the other process is asked, and what follows."""
     shape = None if rows is None else list(rows.shape)
-    asked = {"rows": shape, "rounds": int(n_iterations), "loss": loss, "words": words}
+    question = {"rows": shape, "rounds": int(n_iterations), "loss": loss, "words": words}
     before = b"" if rows is None else np.ascontiguousarray(rows, np.float64).tobytes()
-    return asked | {"leaves": leaves}, before + content
+    return question | {"leaves": leaves}, before + content
 
 
 def ask_reader(content: bytes, *rows: Any, **more: Any) -> tuple[int, bytes]:

@@ -32,7 +32,7 @@ def prepare() -> None:
     import gbuq_core.model_files.archive  # noqa: F401
 
 
-def answer(asked: dict[str, Any], payload: bytes) -> bytes:
+def answer(question: dict[str, Any], payload: bytes) -> bytes:
     """An archive of `gbuq_core.model_files`: arrays, or a header with the sentence that refuses."""
     import numpy as np
 
@@ -47,15 +47,15 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     from gbuq_core.trees.importers.plain_source import describe_plain
 
     try:
-        if asked["rows"] is None:
-            return write_archive(*describe_plain(parse_model(payload, asked["loss"])))
-        n_rows, n_features = asked["rows"]
+        if question["rows"] is None:
+            return write_archive(*describe_plain(parse_model(payload, question["loss"])))
+        n_rows, n_features = question["rows"]
         size = 8 * n_rows * n_features
         rows = np.frombuffer(payload[:size], np.float64).reshape(n_rows, n_features)
-        if asked["leaves"]:
-            leaves = find_leaves(payload[size:], rows, asked["words"])
+        if question["leaves"]:
+            leaves = find_leaves(payload[size:], rows, question["words"])
             return write_archive({}, {"leaves": leaves})
-        sums = predict_sums(payload[size:], rows, asked["rounds"], asked["words"])
+        sums = predict_sums(payload[size:], rows, question["rounds"], question["words"])
         return write_archive({}, {"sums": sums})
     except Exception as error:
         needs_loss = isinstance(error, UnknownLoss)

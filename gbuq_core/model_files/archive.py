@@ -19,12 +19,13 @@ import numpy as np
 
 from gbuq_core.errors import ModelFileError
 from gbuq_core.file_bytes import stored_zip
+from gbuq_core.model_files.contents import damaged, foreign, newer, require
 
 FORMAT = "gbuq boosted ensemble"
 VERSION = 1
 
 _HEADER = "header.json"
-_ALLOWED_DTYPES = (*("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"),)
+_ALLOWED_DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 
 
 def write_archive(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -54,31 +55,19 @@ def read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]
                 name: _read_array(archive, name, description)
                 for name, description in header["arrays"].items()
             }
-            expected = {_HEADER, *(f"{name}.npy" for name in arrays)}
-            if set(archive.namelist()) != expected:
-                raise damaged("it holds parts that its header does not name")
+            same = set(archive.namelist()) == {_HEADER, *(f"{name}.npy" for name in arrays)}
+            require(same, "it holds parts that its header does not name")
     except ModelFileError:
         raise
     except zipfile.BadZipFile as error:
-        if content[:2] == b"PK":
-            raise damaged("a part is missing or changed") from error
-        raise foreign() from error
+        is_zip = content[:2] == b"PK"
+        raise (damaged("a part is missing or changed") if is_zip else foreign()) from error
     except (
-        ArithmeticError, AttributeError, EOFError, LookupError, NotImplementedError, OSError,
-        RecursionError, RuntimeError, SyntaxError, TypeError, ValueError,
+        ArithmeticError, AttributeError, EOFError, LookupError, OSError, RuntimeError, SyntaxError,
+        TypeError, ValueError,
     ) as error:  # fmt: skip
         raise damaged("a part is missing or changed") from error
     return header, arrays
-
-
-def damaged(why: str) -> ModelFileError:
-    """The error for a file of ours with something wrong in it."""
-    return ModelFileError(f"The model file is damaged ({why}): save the model again.")
-
-
-def foreign() -> ModelFileError:
-    """The error for a file that `write_archive` has never written."""
-    return ModelFileError("This is not a gbuq model file: pass a file that save() wrote.")
 
 
 def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
@@ -86,23 +75,18 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
     members = archive.infolist()
     if _HEADER not in archive.namelist():
         raise foreign()
-    if len({member.filename for member in members}) < len(members):
-        raise damaged("it holds a part twice")
-    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise damaged("its parts are compressed, but save() never compresses")
-    if sum(member.file_size for member in members) > size:
-        raise damaged("its parts claim to be larger than the file")
+    require(len({m.filename for m in members}) == len(members), "it holds a part twice")
+    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+    require(stored, "its parts are compressed, but save() never compresses")
+    fits = sum(member.file_size for member in members) <= size
+    require(fits, "its parts claim to be larger than the file")
     header = json.loads(archive.read(_HEADER).decode("utf-8"))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise foreign()
-    version = header.get("version")
-    if type(version) is not int or version < 1:
-        raise damaged("it has no version")
+    version = header.get("version", 0)
+    require(type(version) is int and version >= 1, "it has no version")
     if version > VERSION:
-        raise ModelFileError(
-            f"The model file has format version {version}, but this gbuq reads versions up to "
-            f"{VERSION}: update gbuq."
-        )
+        raise newer(f"has format version {version} (this gbuq reads {VERSION})")
     return header
 
 
@@ -110,16 +94,16 @@ def _read_array(archive: zipfile.ZipFile, name: str, described: Mapping[str, Any
     """One array, allocated only after its size was found in the file."""
     content = archive.read(f"{name}.npy")
     file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise damaged(f"array {name!r} is of an unknown version")
+    known = np.lib.format.read_magic(file) == (1, 0)
+    require(known, f"array {name!r} is of an unknown version")
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
     payload = memoryview(content)[file.tell() :]
-    if dtype.str not in _ALLOWED_DTYPES or is_fortran:
-        raise damaged(f"array {name!r} is of an unknown type")
-    if dtype.str != described["dtype"] or list(shape) != described["shape"]:
-        raise damaged(f"array {name!r} does not match the header")
-    if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize != len(payload):
-        raise damaged(f"array {name!r} is cut off")
-    if hashlib.sha256(payload).hexdigest() != described["sha256"]:
-        raise damaged(f"array {name!r} has changed")
+    known = dtype.str in _ALLOWED_DTYPES and not is_fortran
+    require(known, f"array {name!r} is of an unknown type")
+    same = [dtype.str, list(shape)] == [described["dtype"], described["shape"]]
+    require(same, f"array {name!r} does not match the header")
+    n_bytes = math.prod(shape) * dtype.itemsize
+    require(min(shape, default=0) >= 0 and n_bytes == len(payload), f"array {name!r} is cut off")
+    same = hashlib.sha256(payload).hexdigest() == described["sha256"]
+    require(same, f"array {name!r} has changed")
     return np.frombuffer(payload, dtype).reshape(shape).copy()

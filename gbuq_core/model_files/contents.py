@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,10 +10,31 @@ import numpy as np
 
 from gbuq_core.errors import InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.file_bytes import FileKind
-from gbuq_core.model_files.archive import damaged
 
 MODEL_FILE = FileKind("model file", ModelFileError, 4 * 2**30, "pass another file", copies=3)
 PLAIN_TYPES = (bool, int, float, str)
+Arrays = dict[str, np.ndarray]  # by the names that they have in a file
+
+
+def damaged(why: str) -> ModelFileError:
+    """The error for a file of ours with something wrong in it."""
+    return ModelFileError(f"The model file is damaged ({why}): save the model again.")
+
+
+def newer(what: str) -> ModelFileError:
+    """The error for a file that a later version has written."""
+    return ModelFileError(f"The model file {what}, probably from a newer version: update gbuq.")
+
+
+def foreign() -> ModelFileError:
+    """The error for a file that `write_archive` has never written."""
+    return ModelFileError("This is not a gbuq model file: pass a file that save() wrote.")
+
+
+def require(condition: Any, why: str) -> None:
+    """Refuse a damaged file unless the condition holds."""
+    if not condition:
+        raise damaged(why)
 
 
 @contextmanager
@@ -32,9 +53,9 @@ def errors_as_damage() -> Iterator[None]:
         raise damaged("its parts are incomplete or contradict each other") from error
 
 
-def whole(value: Any, low: int = 1) -> int:
-    """A whole number from ``low``."""
-    require(type(value) is int and value >= low, "a number is out of range")
+def whole(value: Any) -> int:
+    """A whole number from 1."""
+    require(type(value) is int and value >= 1, "a number is out of range")
     return int(value)
 
 
@@ -43,10 +64,19 @@ def is_text(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-def require(condition: Any, why: str) -> None:
-    """Refuse a damaged file unless the condition holds."""
-    if not condition:
-        raise damaged(why)
+def library_name(value: Any) -> str:
+    """A class's library and name, as in "lightgbm.Booster"."""
+    kind = value if isinstance(value, type) else type(value)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def no_file_format(model: Any) -> InvalidParameter:
+    """The error for a model that only pickle could hold."""
+    return InvalidParameter(
+        f"A {type(model).__name__} has no file format without pickle, so it cannot be saved: use "
+        "CatBoost, LightGBM, XGBoost, gbuq's own or one of scikit-learn's regression forests and "
+        "boosting."
+    )
 
 
 def has_form(array: Any, dtype: Any, *shape: int | None) -> bool:
@@ -55,12 +85,10 @@ def has_form(array: Any, dtype: Any, *shape: int | None) -> bool:
     return fits and all(n in (None, own) for n, own in zip(shape, array.shape, strict=True))
 
 
-def take(
-    arrays: Mapping[str, np.ndarray], name: str, dtype: Any, shape: tuple[int | None, ...]
-) -> np.ndarray:
+def take(arrays: Arrays, name: str, dtype: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     """An array of this type and shape."""
-    if not has_form(arrays.get(name), dtype, *shape):
-        raise damaged(f"array {name!r} is missing or has another shape")
+    fits = has_form(arrays.get(name), dtype, *shape)
+    require(fits, f"array {name!r} is missing or has another shape")
     return arrays[name]
 
 

@@ -11,27 +11,45 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib
 import inspect
 import math
+import numbers
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)  # fmt: skip
 
 import numpy as np
 
-from gbuq_core.errors import InvalidParameter, ModelFileError, OldModelFile
+from gbuq_core.errors import InvalidParameter, OldModelFile
 from gbuq_core.file_bytes import read_limited, write_bytes
-from gbuq_core.model_files.archive import damaged, read_archive, write_archive
+from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import (
     MODEL_FILE,
     PLAIN_TYPES,
+    Arrays,
+    damaged,
     errors_as_damage,
+    has_form,
     is_text,
+    library_name,
+    newer,
+    no_file_format,
     require,
-)
-from gbuq_core.model_files.parts import Codec, Reading, Writing, library_name, no_file_format
+)  # fmt: skip
+from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
 
 LAYOUT = 2  # of the header's ``model``; files of gbuq 0.2 have none
 _DEEPEST = 40
@@ -39,7 +57,7 @@ _LABELS = re.compile(r"\|b1|[<|>][iuf][1248]|\|O|[<>]U[0-9]{1,5}")
 _MOST_LABEL_BYTES = 2**28
 # Fields of scikit-learn that an estimator may have without declaring them.
 _USUAL: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": np.ndarray}
-
+_OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")  # which are in no file
 
 # Packages whose offered classes a file may hold; `register_models` adds to them.
 _PACKAGES = [
@@ -73,7 +91,10 @@ class Savable:
         InvalidParameter
             If a model within it, a parameter or a class label cannot be held without pickle.
         """
-        write_bytes(model_bytes(self), target)
+        writer = Writer()
+        node = writer.node(self, type(self).__name__)
+        content = write_archive({"layout": LAYOUT, "model": node}, writer.all_arrays())
+        write_bytes(content, target)
 
     def check_file(self) -> None:
         """Refuse what no fit makes, after reading, and make what is not saved.
@@ -92,21 +113,10 @@ def find_class(name: Any) -> type | None:
     """The class of that name which a registered package offers."""
     for package in _PACKAGES:
         module = importlib.import_module(package)
-        if name in module.__all__:
-            kind = getattr(module, name)
-            if isinstance(kind, type) and issubclass(kind, Savable):
-                return kind
+        kind = getattr(module, name) if name in module.__all__ else None
+        if isinstance(kind, type) and issubclass(kind, Savable):
+            return kind
     return None
-
-
-def known_class(name: Any) -> type:
-    """The class of that name, or the error that says that no package offers one."""
-    kind = find_class(name)
-    if kind is None:
-        raise ModelFileError(
-            f"The model file holds a {name!r}, probably from a newer version: update gbuq."
-        )
-    return kind
 
 
 def load(source: Any, *, trust: bool = True) -> Any:
@@ -151,80 +161,62 @@ def load(source: Any, *, trust: bool = True) -> Any:
     """
     header, arrays = read_archive(read_limited(source, MODEL_FILE)[0])
     with errors_as_damage():
-        return Reader(model_node(header), arrays, trust).model()
+        name, node = model_node(header)[0].__name__, header["model"]
+        model = Reader(arrays, trust).value(node, name, Savable)
+        require(not _holds_unfitted(model), "its model is not fitted")
+        return model
 
 
-def model_bytes(model: Savable) -> bytes:
-    """The file of a fitted estimator."""
-    writer = Writer()
-    node = writer.node(model, type(model).__name__)
-    return write_archive({"layout": LAYOUT, "model": node}, writer.all_arrays())
-
-
-def model_node(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a file's header that describes the estimator."""
-    layout = header.get("layout")
+def model_node(header: Mapping[str, Any]) -> tuple[type, Mapping[str, Any]]:
+    """The class of a file's estimator, and its fields as the header describes them."""
+    layout, node = header.get("layout"), header.get("model", {})
     if "kind" in header and layout is None:
         raise OldModelFile(
             "The model file was written by gbuq 0.2, whose model files this version does not read: "
             "train the model again and save it."
         )
     if type(layout) is int and layout > LAYOUT:
-        raise ModelFileError(
-            f"The model file has the layout {layout}, but this gbuq reads {LAYOUT}: update gbuq."
-        )
-    node: Any = header.get("model")
+        raise newer(f"has the layout {layout} (this gbuq reads {LAYOUT})")
     described = isinstance(node, dict) and isinstance(node.get("class"), str)
     require(layout == LAYOUT and described, "it does not say what model it holds")
-    return dict(node)
+    kind = find_class(node["class"])
+    if kind is None:
+        raise newer(f"holds a {node['class']!r:.60}")
+    return kind, node["fields"]
 
 
-class _Fields(dict[str, Any]):
-    """The types of a class's fields by name; ``optional`` ones may be missing."""
+class _Fields(NamedTuple):
+    """The fields of a class."""
 
-    optional: frozenset[str] = frozenset()
-    fitted: frozenset[str]  # those that `fit` sets
+    types: dict[str, Any]
+    optional: frozenset[str]  # may be missing
+    fitted: frozenset[str]  # what `fit` sets
+    defaults: dict[str, Any]  # of the constructor of an estimator
 
 
 @functools.cache
 def _fields_of(kind: Any) -> _Fields:
-    fields = _Fields()
     hints = get_type_hints(kind, include_extras=True)
+    parameters = inspect.signature(kind).parameters if issubclass(kind, Savable) else {}
+    defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+    optional: set[str] = set()
     if hasattr(kind, "_fields"):
-        fields |= {name: hints[name] for name in kind._fields}
+        hints = {name: hints[name] for name in kind._fields}
     elif dataclasses.is_dataclass(kind):
-        fields |= {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
+        hints = {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
     else:
-        fields.update(_fields_of_body(kind, hints))
-        lacking = {"feature_names_in_", *_defaults(kind), *_named(kind, "_may_lack")}
-        fields.optional = frozenset(lacking | {name for name in fields if hasattr(kind, name)})
-    for name in _named(kind, "_not_saved") | {
-        n for n, hint in fields.items() if get_origin(hint) is Callable
-    }:
-        fields.pop(name, None)
-    fields.fitted = frozenset(fields) - {*_parameters(kind)}
-    return fields
-
-
-def _fields_of_body(kind: type, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Parameters and the annotations in the bodies of a class and its bases, but scikit-learn's."""
-    given = get_type_hints(kind.__init__) if issubclass(kind, Savable) else {}
-    yield from ((name, given.get(name, Any)) for name in _parameters(kind))
-    if hasattr(kind, "get_params"):
-        yield from _USUAL.items()
-    for base in reversed(kind.__mro__):
-        if base.__module__.partition(".")[0] not in ("sklearn", "builtins", "abc", "typing"):
-            own = ((name, hints[name]) for name in inspect.get_annotations(base))
-            yield from ((n, h) for n, h in own if ClassVar not in (h, get_origin(h)))
-
-
-def _parameters(kind: type) -> Mapping[str, inspect.Parameter]:
-    """The constructor's, of an estimator."""
-    return inspect.signature(kind).parameters if issubclass(kind, Savable) else {}
-
-
-def _defaults(kind: type) -> dict[str, Any]:
-    return {n: p.default for n, p in _parameters(kind).items() if p.default is not p.empty}
+        usual = _USUAL if hasattr(kind, "get_params") else {}
+        of_parameters = get_type_hints(kind.__init__)
+        hints = {name: of_parameters.get(name, Any) for name in parameters} | usual | hints
+        optional = {"feature_names_in_", *defaults, *_named(kind, "_may_lack")}
+        optional |= {name for name in hints if hasattr(kind, name)}
+    left_out = _named(kind, "_not_saved")
+    hints = {
+        name: hint
+        for name, hint in hints.items()
+        if name not in left_out and not {ClassVar, Callable} & {hint, get_origin(hint)}
+    }
+    return _Fields(hints, frozenset(optional), frozenset(hints) - {*parameters}, defaults)
 
 
 def _named(kind: type, what: str) -> set[str]:
@@ -256,19 +248,13 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 # What stands for a number or a flag.
-_LIKE = {
-    bool: (bool, np.bool_),
-    int: (int, np.integer),
-    float: (int, float, np.integer, np.floating),
-}
+_LIKE: dict[Any, Any] = {bool: bool | np.bool_, int: numbers.Integral, float: numbers.Real}
 
 
 def _is_of(value: Any, choice: Any) -> bool:
     origin = get_origin(choice)
-    if choice in (Any, object):
+    if choice is Any:
         return True
-    if choice in (None, type(None)):
-        return value is None
     if choice in _LIKE:
         return isinstance(value, _LIKE[choice]) and (choice is bool or not isinstance(value, bool))
     if origin is Annotated:  # classes of other libraries by their names
@@ -289,31 +275,29 @@ def _is_of(value: Any, choice: Any) -> bool:
 def _item_hints(hint: Any, kind: type, n: int) -> list[Any]:
     """The types of the items of a list or tuple of n, or of the keys and values of a dict."""
     for choice in _choices(hint):
-        args = get_args(choice)
-        origin = get_origin(choice)
-        if not (isinstance(origin, type) and issubclass(kind, origin)):
-            continue
-        if kind is dict:
-            return list(args)
-        if len(args) == 1 or args[-1] is Ellipsis:
-            return [args[0]] * n
-        if len(args) == n:
-            return list(args)
-    return [Any] * (2 if kind is dict else n)
+        args, origin = get_args(choice), get_origin(choice)
+        if isinstance(origin, type) and issubclass(kind, origin):
+            if len(args) == 1 or args[-1] is Ellipsis:
+                return [args[0]] * n
+            if len(args) == n:
+                return list(args)
+    return [Any] * n
 
 
-def _codec(name: str) -> Codec | None:
-    """How objects of another library are written; `libraries` imports what reads their trees."""
+def _codecs() -> Any:
+    """How objects of other libraries are written; `libraries` imports what reads their trees."""
     from gbuq_core.model_files.libraries import CODECS
 
-    return CODECS.get(name)
+    return CODECS
 
 
-class Writer(Writing):
-    """An object as JSON and arrays."""
+class Writer:
+    """An object as JSON and arrays, those of one type in one row, and scikit-learn's trees."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self._rows: dict[str, list[np.ndarray]] = {}
+        self._ends: dict[str, int] = {}
+        self._trees: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._written: list[Any] = []  # kept, so that no other object gets its id
 
@@ -331,9 +315,7 @@ class Writer(Writing):
             raise self._refused(value, where)
         if value is None or type(value) in PLAIN_TYPES:
             return value
-        if isinstance(value, np.generic):
-            if value.dtype.kind not in "biuf":
-                raise self._refused(value, where)
+        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
             return {"number": value.dtype.str, "value": value.item()}
         if type(value) is list:
             return self._items(value, hint, where)
@@ -342,14 +324,35 @@ class Writer(Writing):
         if id(value) in self._numbers:
             return {"same": self._numbers[id(value)]}
         node = self._object(value, hint, where)
-        self._numbers[id(value)] = len(self._written)
-        self._written.append(value)
+        self.know([value])
         return node
+
+    def array(self, array: np.ndarray) -> dict[str, Any]:
+        """An array's place among those of its type, as `Reader.array` finds it."""
+        kind = array.dtype.str[1:]
+        begin = self._ends.get(kind, 0)
+        self._rows.setdefault(kind, []).append(np.ascontiguousarray(array).ravel())
+        self._ends[kind] = begin + array.size
+        return {"array": kind, "from": begin, "shape": list(array.shape)}
+
+    def content(self, content: bytes, where: str) -> Any:
+        """Bytes, as `Reader.content` reads them."""
+        array = np.frombuffer(content, np.uint8)
+        return {"bytes": self.node(array, where), "sha256": hashlib.sha256(content).hexdigest()}
+
+    def tree(self, tree: Any) -> int:
+        """The place of a scikit-learn tree among those of the file."""
+        self._trees.append(tree)
+        return len(self._trees) - 1
+
+    def all_arrays(self) -> dict[str, np.ndarray]:
+        """The arrays, with those of the trees."""
+        rows = {kind: np.concatenate(parts) for kind, parts in self._rows.items()}
+        return rows | (store_trees(self._trees) if self._trees else {})
 
     def _items(self, values: Any, hint: Any, where: str) -> list[Any]:
         hints = _item_hints(hint, type(values), len(values))
-        pairs = zip(values, hints, strict=True)
-        return [self.node(item, f"{where}.{k}", own) for k, (item, own) in enumerate(pairs)]
+        return [self.node(item, f"{where}.{k}", hints[k]) for k, item in enumerate(values)]
 
     def _object(self, value: Any, hint: Any, where: str) -> Any:
         kind = type(value)
@@ -371,7 +374,7 @@ class Writer(Writing):
                 "offers it with gbuq_core.model_files.register_models."
             )
         for base in kind.__mro__:
-            codec = _codec(library_name(base))
+            codec = _codecs().get(library_name(base))
             if codec is not None and (base is kind or codec.subclasses):
                 return {"of": library_name(base), "value": codec.write(value, self, where)}
         raise self._refused(value, where)
@@ -380,93 +383,99 @@ class Writer(Writing):
         kind: Any = type(value)
         fields = _fields_of(kind)
         state = vars(value) if hasattr(value, "__dict__") else value._asdict()
-        held = {name: state.get(name, _MISSING) for name in fields}
-        missing = [n for n, v in held.items() if v is _MISSING and n not in fields.optional]
-        if missing and ("." not in where or any(held[n] is not _MISSING for n in fields.fitted)):
+        held = {name: state[name] for name in fields.types if name in state}
+        missing = [n for n in fields.types if n not in held and n not in fields.optional]
+        if missing and ("." not in where or fields.fitted & set(held)):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(value, missing)
         if isinstance(value, Savable):
-            _refuse_undeclared(value, fields)
-            seed = held.get("random_state")
-            drawn = seed is not None and not isinstance(seed, int | np.integer)
+            known = {*fields.types, *_named(kind, "_not_saved"), *_OF_SKLEARN}
+            for name in sorted(set(state) - known):  # they would be lost
+                if name.startswith("_") or name.endswith("_"):
+                    raise InvalidParameter(
+                        f"{kind.__name__} does not say what {name} is: declare its type in the "
+                        "body of the class, or name it in _not_saved."
+                    )
+            drawn = not isinstance(held.get("random_state"), int | np.integer | None)
             if drawn and hasattr(value, "seed_"):
                 held["random_state"] = value.seed_
         parts = {
-            name: self.node(part, f"{where}.{name}", fields[name])
+            name: self.node(part, f"{where}.{name}", fields.types[name])
             for name, part in held.items()
-            if part is not _MISSING
         }
         return {"class": kind.__name__, "fields": parts}
 
     def _array(self, value: np.ndarray, where: str) -> Any:
-        if value.dtype.kind in "OUS" or value.dtype.str[0] == ">":
-            labels = value.tolist()
-            known = _LABELS.fullmatch(value.dtype.str) and value.ndim == 1
-            if not known or any(type(label) not in PLAIN_TYPES for label in labels):
-                raise InvalidParameter(
-                    f"{where} holds {value.dtype} values that cannot be saved: use text, numbers "
-                    "or booleans."
-                )
-            return {"labels": value.dtype.str, "values": labels}
-        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+        dtype = value.dtype
+        if dtype.kind in "biuf" and dtype.itemsize <= 8 and dtype.str[0] != ">":
+            return self.array(value)
+        labels = value.tolist()
+        known = _LABELS.fullmatch(dtype.str) and value.ndim == 1
+        if not known or any(type(label) not in PLAIN_TYPES for label in labels):
             raise self._refused(value, where)
-        return self.array(value)
+        return {"labels": dtype.str, "values": labels}
 
     def _refused(self, value: Any, where: str) -> InvalidParameter:
-        kind = type(value)
-        library = kind.__module__.partition(".")[0] not in ("builtins", "numpy")
-        if library and hasattr(value, "predict"):
+        if hasattr(value, "predict"):
             return no_file_format(value)
         name = where.partition(".")[2] or where
         return InvalidParameter(
-            f"{name} holds {value!r:.60}, which cannot be saved: use plain values."
+            f"{name} holds {value!r:.60}, which cannot be saved: use numbers, text or booleans."
         )
 
 
-_MISSING: Any = object()
-_OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")
-
-
-def _refuse_undeclared(value: Savable, fields: Mapping[str, Any]) -> None:
-    """Refuse fitted fields that the class does not declare: they would be lost."""
-    for name in sorted(
-        {*vars(value)} - {*fields, *_OF_SKLEARN} - _named(type(value), "_not_saved")
-    ):
-        if name.startswith("_") or name.endswith("_"):
-            raise InvalidParameter(
-                f"{type(value).__name__} does not say what {name} is: declare its type in the body "
-                "of the class, or name it in _not_saved."
-            )
-
-
-class Reader(Reading):
+class Reader:
     """An object of JSON and arrays, each part of its declared type."""
 
-    def __init__(self, root: Any, arrays: Mapping[str, np.ndarray], trust: bool) -> None:
-        super().__init__(arrays, trust)
-        self._root = root
+    def __init__(self, arrays: Arrays, trust: bool) -> None:
+        self.arrays, self.trust = arrays, trust
+        self.sources: dict[int, Any] = {}  # leaves of models that an importer has read
+        self._trees: list[Any] | None = None
         self._built: list[Any] = []
 
     def know(self, values: Sequence[Any]) -> None:
         """Objects that the file refers to without holding them."""
         self._built += values
 
-    def model(self) -> Any:
-        """The estimator of the file."""
-        name = self._root["class"]
-        known_class(name)
-        model = self.value(self._root, name, Savable)
-        require(not _holds_unfitted(model), "its model is not fitted")
-        return model
-
     def value(self, node: Any, where: str, hint: Any = Any) -> Any:
         """The value of a part of the header, which must be of the declared type."""
         require(where.count(".") <= _DEEPEST, "its parts lie too deep in each other")
         value = self._value(node, hint, where)
-        if not _fits(value, hint):
-            raise damaged(f"{where} is of another type")
+        require(_fits(value, hint), f"{where} is of another type")
         return value
+
+    def array(self, node: Mapping[str, Any], where: str) -> np.ndarray:
+        """The array at a place."""
+        row, begin, shape = self.arrays.get(node["array"]), node["from"], node["shape"]
+        possible = all(type(n) is int and n >= 0 for n in (begin, *shape))
+        if row is None or not possible or row.ndim != 1:
+            raise damaged(f"{where} is missing")
+        end = begin + math.prod(shape)
+        require(end <= len(row), f"{where} is cut off")
+        return row[begin:end].reshape(shape)
+
+    def content(self, node: Any, where: str) -> bytes:
+        """The bytes that were written, and no others: libraries do not survive every file."""
+        array = self.value(node["bytes"], where)
+        require(has_form(array, np.uint8, None), f"{where} is of another type")
+        content: bytes = array.tobytes()
+        require(hashlib.sha256(content).hexdigest() == node["sha256"], f"{where} has changed")
+        return content
+
+    def numbers(self, node: Any, where: str, *shape: int | None) -> np.ndarray:
+        """Finite float64 numbers of this shape."""
+        array: np.ndarray = self.value(node, where)
+        fits = has_form(array, np.float64, *shape) and np.isfinite(array).all()
+        require(fits, f"{where} is impossible")
+        return array
+
+    def tree(self, place: Any) -> Any:
+        """The scikit-learn tree at a place."""
+        if self._trees is None:
+            self._trees = read_trees(self.arrays)
+        require(type(place) is int and 0 <= place < len(self._trees), "a tree does not exist")
+        return self._trees[place]
 
     def _value(self, node: Any, hint: Any, where: str) -> Any:
         if node is None or type(node) in PLAIN_TYPES:
@@ -492,8 +501,7 @@ class Reader(Reading):
 
     def _items(self, nodes: list[Any], kind: type, hint: Any, where: str) -> list[Any]:
         hints = _item_hints(hint, kind, len(nodes))
-        pairs = zip(nodes, hints, strict=True)
-        return [self.value(item, f"{where}.{k}", own) for k, (item, own) in enumerate(pairs)]
+        return [self.value(item, f"{where}.{k}", hints[k]) for k, item in enumerate(nodes)]
 
     def _object(self, node: dict[str, Any], hint: Any, where: str) -> Any:
         if "array" in node:
@@ -507,48 +515,41 @@ class Reader(Reading):
                 for k, v in node["dict"]
             }
         if "of" in node:
-            codec = _codec(node["of"])
-            if codec is None:
-                raise damaged(f"{where} is a model of an unknown kind")
+            codec = _codecs().get(node["of"])
+            require(codec, f"{where} is a model of an unknown kind")
             return codec.read(node["value"], self, where, node["of"])
         name = node["class"]
         kinds = (c for c in _choices(hint) if isinstance(c, type) and c.__name__ == name)
         kind = find_class(name) or next(kinds, None)
-        if kind is None or not _is_declared(kind):
-            raise damaged(f"{where} is of an unknown kind")
+        require(_is_declared(kind), f"{where} is of an unknown kind")
         return self._declared(kind, node["fields"], where)
 
     def _declared(self, kind: Any, nodes: Any, where: str) -> Any:
         fields = _fields_of(kind)
-        unknown = sorted(set(nodes) - set(fields))
+        unknown = sorted(set(nodes) - set(fields.types))
         if unknown:
-            raise ModelFileError(
-                f"The model file has the unknown field {unknown[0]!r:.60} in a {kind.__name__}, "
-                "probably from a newer version: update gbuq."
-            )
+            raise newer(f"has the unknown field {unknown[0]!r:.60} in a {kind.__name__}")
         held = {
-            name: self.value(nodes[name], f"{where}.{name}", hint)
-            for name, hint in fields.items()
-            if name in nodes
+            name: self.value(node, f"{where}.{name}", fields.types[name])
+            for name, node in nodes.items()
         }
         for name in fields.fitted & set(held):
             require(not _holds_unfitted(held[name]), f"{where}.{name} is not fitted")
-        missing = sorted(set(fields) - set(held) - fields.optional)
+        missing = sorted(set(fields.types) - set(held) - fields.optional)
         if missing:
             unfitted = issubclass(kind, Savable) and not fields.fitted & set(held)
-            if unfitted and not set(missing) - fields.fitted:
-                return kind(**held)
-            raise damaged(f"{where} lacks {missing[0]}")
+            possible = unfitted and fields.fitted.issuperset(missing)
+            require(possible, f"{where} lacks {missing[0]}")
+            return kind(**held)
         if hasattr(kind, "_fields") or dataclasses.is_dataclass(kind):
             made: Any = kind(**held)
         else:
             made = kind.__new__(kind)
-            made.__dict__.update(_defaults(kind) | held)
+            made.__dict__.update(fields.defaults | held)
         if isinstance(made, Savable):
             _check_usual(made)
-        check = getattr(made, "check_file", None)
-        if check is not None:
-            check()
+        if hasattr(made, "check_file"):
+            made.check_file()
         return made
 
 
@@ -578,8 +579,7 @@ def _check_usual(model: Any) -> None:
         possible = 2 <= len(labels) <= MAX_CLASSES and len(set(labels)) == len(labels)
         require(possible, "the number of its classes is impossible")
     require(0 <= getattr(model, "seed_", 0) < 2**63, "its seed is out of range")
-    seconds = getattr(model, "fit_seconds_", 0.0)
-    require(math.isfinite(seconds), "its seconds of training are no number")
+    require(math.isfinite(getattr(model, "fit_seconds_", 0.0)), "its time of training is no number")
 
 
 def _labels(node: Mapping[str, Any], where: str) -> np.ndarray:

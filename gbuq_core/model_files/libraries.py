@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.dummy import DummyRegressor
@@ -19,29 +19,47 @@ from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from gbuq_core.errors import InvalidParameter, UntrustedModel
 from gbuq_core.lazy import import_optional
-from gbuq_core.model_files.archive import damaged
-from gbuq_core.model_files.contents import PLAIN_TYPES, is_text, require, whole
-from gbuq_core.model_files.parts import Codec, Reading, Writing, no_file_format
+from gbuq_core.model_files.contents import (
+    PLAIN_TYPES,
+    damaged,
+    is_text,
+    no_file_format,
+    require,
+    whole,
+)  # fmt: skip
 from gbuq_core.model_files.sklearn_trees import (
     join_columns,
     read_columns,
     read_predictors,
-    store_predictors,
+    store_nodes,
 )
 from gbuq_core.trees.importers import LeafSource, leaf_source, load_leaf_source
 from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.ownership import is_owned
 
+if TYPE_CHECKING:
+    from gbuq_core.model_files.fields import Reader, Writer
+
+
+class Codec(NamedTuple):
+    """How objects of a class of another library are written and read."""
+
+    write: Callable[[Any, Writer, str], Any]
+    read: Callable[[Any, Reader, str, str], Any]  # also given the name that the file says
+    module: str  # that offers the class
+    subclasses: bool  # whether theirs are written too
+
+
 # Estimators that are not fitted: their parameters.
 
 
-def _options(model: Any, writer: Writing, where: str) -> Any:
+def _options(model: Any, writer: Writer, where: str) -> Any:
     params = model.get_params(deep=False)
     return {name: writer.node(value, f"{where}.{name}") for name, value in params.items()}
 
 
-def _with_options(name: str, node: Any, reader: Reading, where: str) -> Any:
+def _with_options(name: str, node: Any, reader: Reader, where: str) -> Any:
     require(not name.endswith("Booster"), f"{where} has no options")  # they could be a whole model
     options = {key: reader.value(part, f"{where}.{key}") for key, part in node.items()}
     for key, value in options.items():
@@ -60,15 +78,14 @@ def _class(name: str) -> Any:
 # LightGBM: what was an estimator is read as its booster.
 
 
-def _write_lightgbm(model: Any, writer: Writing, where: str) -> Any:
-    if hasattr(model, "get_params"):
-        if not getattr(model, "fitted_", False):
-            return {"options": _options(model, writer, where)}
-        model = model.booster_
-    return {"text": writer.content(model.model_to_string().encode(), where)}
+def _write_lightgbm(model: Any, writer: Writer, where: str) -> Any:
+    if is_owned(model):
+        return {"options": _options(model, writer, where)}
+    text = getattr(model, "booster_", model).model_to_string()
+    return {"text": writer.content(text.encode(), where)}
 
 
-def _read_lightgbm(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_lightgbm(node: Any, reader: Reader, where: str, name: str) -> Any:
     if "options" in node:
         return _with_options(name, node["options"], reader, where)
     text = reader.content(node["text"], where)
@@ -77,7 +94,7 @@ def _read_lightgbm(node: Any, reader: Reading, where: str, name: str) -> Any:
     return _import_booster(text, "lightgbm", task, reader)
 
 
-def _import_booster(content: bytes, library: str, task: str, reader: Reading) -> Any:
+def _import_booster(content: bytes, library: str, task: str, reader: Reader) -> Any:
     source = load_leaf_source(content, library, task)
     reader.sources[id(source.model)] = source
     return source.model
@@ -86,10 +103,10 @@ def _import_booster(content: bytes, library: str, task: str, reader: Reading) ->
 # XGBoost: classifiers are read as their booster, up to the best round.
 
 
-def _write_xgboost(model: Any, writer: Writing, where: str) -> Any:
-    is_estimator = hasattr(model, "get_booster")
-    if is_estimator and is_owned(model):
+def _write_xgboost(model: Any, writer: Writer, where: str) -> Any:
+    if is_owned(model):
         return {"options": _options(model, writer, where)}
+    is_estimator = hasattr(model, "get_booster")
     classifies = is_estimator and hasattr(model, "predict_proba")
     try:
         source: Any = leaf_source(model)
@@ -108,7 +125,7 @@ def _write_xgboost(model: Any, writer: Writing, where: str) -> Any:
     return node
 
 
-def _read_xgboost(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_xgboost(node: Any, reader: Reader, where: str, name: str) -> Any:
     options = node.get("options")
     if "ubj" not in node:
         return _with_options(name, options, reader, where)
@@ -128,14 +145,14 @@ def _read_xgboost(node: Any, reader: Reading, where: str, name: str) -> Any:
 # CatBoost: its own reader parses the model, which is only for files that one trusts.
 
 
-def _write_catboost(model: Any, writer: Writing, where: str) -> Any:
+def _write_catboost(model: Any, writer: Writer, where: str) -> Any:
     node = {"options": _options(model, writer, where)}
     if model.is_fitted():
         node["cbm"] = writer.content(model._serialize_model(), where)
     return node
 
 
-def _read_catboost(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_catboost(node: Any, reader: Reader, where: str, name: str) -> Any:
     if not reader.trust and "cbm" in node:
         raise UntrustedModel(
             "The model file holds a model of CatBoost, which is only read from files that you "
@@ -153,7 +170,7 @@ def _read_catboost(node: Any, reader: Reading, where: str, name: str) -> Any:
 # Leaves of a model of any library.
 
 
-def _write_source(source: Any, writer: Writing, where: str) -> Any:
+def _write_source(source: Any, writer: Writer, where: str) -> Any:
     if source.kind not in ("lightgbm", "xgboost", "catboost", "sklearn", "gbuq"):
         raise InvalidParameter("A model that was read from another library's file cannot be saved.")
     try:
@@ -167,7 +184,7 @@ def _write_source(source: Any, writer: Writing, where: str) -> Any:
     }
 
 
-def _read_source(node: Any, reader: Reading, where: str, name: str) -> LeafSource:
+def _read_source(node: Any, reader: Reader, where: str, name: str) -> LeafSource:
     model = reader.value(node["model"], f"{where}.model")
     source = reader.sources.get(id(model)) or leaf_source(model, node["task"])
     require(source.task == node["task"], f"{where} is for another task")
@@ -178,24 +195,16 @@ def _read_source(node: Any, reader: Reading, where: str, name: str) -> LeafSourc
     return source
 
 
-def _write_frozen(model: Any, writer: Writing, where: str) -> Any:
-    return writer.node(model.estimator, f"{where}.estimator")
-
-
-def _read_frozen(node: Any, reader: Reading, where: str, name: str) -> Any:
-    return _class(name)(reader.value(node, f"{where}.estimator"))
-
-
 # scikit-learn's single trees, which forests of gbuq hold.
 
 
-def _write_tree(model: Any, writer: Writing, where: str) -> Any:
+def _write_tree(model: Any, writer: Writer, where: str) -> Any:
     if ".groups_." not in where:  # a tree of its own is no model with leaves that are read
         raise no_file_format(model)
     return writer.tree(model.tree_)
 
 
-def _read_tree(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_tree(node: Any, reader: Reader, where: str, name: str) -> Any:
     classifies = name.endswith("Classifier")
     options = {"max_features": "sqrt"} if classifies else {}
     model = _wrap(_class(name)(**options), reader.tree(node))
@@ -205,7 +214,7 @@ def _read_tree(node: Any, reader: Reading, where: str, name: str) -> Any:
     return model
 
 
-def _read_trees(places: Sequence[Any], reader: Reading, n_features: int | None = None) -> list[Any]:
+def _read_trees(places: Sequence[Any], reader: Reader, n_features: int | None = None) -> list[Any]:
     """Trees of regressions of the same columns."""
     trees = [reader.tree(place) for place in places]
     shared = n_features or (trees[0].n_features if trees else 0)
@@ -223,7 +232,7 @@ def _wrap(estimator: Any, tree: Any) -> Any:
 # scikit-learn's regression forests and boosting.
 
 
-def _write_ensemble(model: Any, writer: Writing, where: str) -> Any:
+def _write_ensemble(model: Any, writer: Writer, where: str) -> Any:
     name = type(model).__name__
     if getattr(model, "init", None) not in (None, "zero"):
         raise InvalidParameter(
@@ -244,7 +253,7 @@ def _write_ensemble(model: Any, writer: Writing, where: str) -> Any:
     }
     start = None
     if name == "HistGradientBoostingRegressor":
-        predictors = store_predictors([each for (each,) in model._predictors])
+        predictors = store_nodes([predictor.nodes for (predictor,) in model._predictors])
         node["predictors"] = writer.node(predictors, where)
         node["stopped_early"] = bool(model.do_early_stopping_)
         start = np.asarray(model._baseline_prediction, np.float64).ravel()
@@ -255,7 +264,7 @@ def _write_ensemble(model: Any, writer: Writing, where: str) -> Any:
     return node | {"start": writer.node(start, where)}
 
 
-def _read_ensemble(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_ensemble(node: Any, reader: Reader, where: str, name: str) -> Any:
     """The fitted ensemble, without scores and out-of-bag predictions of its training."""
     model = _with_options(name, node["options"], reader, where)
     model._validate_params()
@@ -275,31 +284,27 @@ def _read_ensemble(node: Any, reader: Reading, where: str, name: str) -> Any:
         _fill_histogram(model, predictors, start, bool(node["stopped_early"]))
         return model
     trees = _read_trees(node["trees"], reader, model.n_features_in_)
-    fill = _fill_boosting if name == "sklearn.GradientBoostingRegressor" else _fill_forest
-    fill(model, trees, start)
-    return model
-
-
-def _fill_forest(model: Any, trees: list[Any], start: Any) -> None:
-    extra = type(model).__name__ == "ExtraTreesRegressor"
-    kind: Any = ExtraTreeRegressor if extra else DecisionTreeRegressor
+    if name == "sklearn.GradientBoostingRegressor":
+        _fill_boosting(model, trees, start)
+        return model
+    kind = type(model.estimator)
     shared = {name: getattr(model, name) for name in model.estimator_params}
     model.estimators_ = [_wrap(kind(**shared), tree) for tree in trees]
     model.estimator_, model.n_outputs_ = kind(), 1
+    return model
 
 
 def _fill_boosting(model: Any, trees: list[Any], start: Any) -> None:
-    n_features = model.n_features_in_
     own = [_wrap(DecisionTreeRegressor(max_depth=model.max_depth), tree) for tree in trees]
     model.estimators_ = np.array(own, dtype=object).reshape(-1, 1)
     model.n_estimators_, model.n_trees_per_iteration_ = len(own), 1
-    model.max_features_ = n_features
+    model.max_features_ = model.n_features_in_
     model._loss = model._get_loss(sample_weight=None)
     model.init_ = "zero"
     require((model.init == "zero") == (start is None), "its first prediction is missing")
     if start is not None:
         model.init_ = DummyRegressor(strategy="constant", constant=start[0]).fit([[0.0]], start)
-        model.init_.n_features_in_ = n_features
+        model.init_.n_features_in_ = model.n_features_in_
 
 
 def _fill_histogram(model: Any, arrays: Any, start: Any, stopped_early: bool) -> None:
@@ -312,18 +317,17 @@ def _fill_histogram(model: Any, arrays: Any, start: Any, stopped_early: bool) ->
     model.n_trees_per_iteration_, model._n_features = 1, n_features
     model.is_categorical_ = model._is_categorical_remapped = model._preprocessor = None
     model._loss = model._get_loss(sample_weight=None)
-    mapper = _BinMapper()
+    model._bin_mapper = mapper = _BinMapper()
     mapper.is_categorical_ = np.zeros(n_features, np.uint8)
     mapper.bin_thresholds_ = []  # of categories, none of which are here
-    model._bin_mapper = mapper
 
 
-def _write_isolation(model: Any, writer: Writing, where: str) -> Any:
+def _write_isolation(model: Any, writer: Writer, where: str) -> Any:
     trees = [writer.tree(tree.tree_) for tree in model.estimators_]
     return {"rows": int(model._max_samples), "trees": trees}
 
 
-def _read_isolation(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_isolation(node: Any, reader: Reader, where: str, name: str) -> Any:
     from sklearn.ensemble._iforest import _average_path_length
 
     trees, max_rows = _read_trees(node["trees"], reader), whole(node["rows"])
@@ -336,9 +340,8 @@ def _read_isolation(node: Any, reader: Reading, where: str, name: str) -> Any:
     model.estimators_ = [_wrap(ExtraTreeRegressor(max_features=1), tree) for tree in trees]
     model.offset_ = -0.5
     model._decision_path_lengths = [tree.compute_node_depths() for tree in trees]
-    model._average_path_length_per_tree = [
-        _average_path_length(tree.n_node_samples) for tree in trees
-    ]
+    sizes = [tree.n_node_samples for tree in trees]
+    model._average_path_length_per_tree = list(map(_average_path_length, sizes))
     return model
 
 
@@ -353,12 +356,12 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 
-def _write_attributes(value: Any, writer: Writing, where: str) -> Any:
+def _write_attributes(value: Any, writer: Writer, where: str) -> Any:
     names = _ATTRIBUTES[type(value).__name__]
     return [writer.node(getattr(value, name), f"{where}.{name}") for name in names]
 
 
-def _read_linear(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_linear(node: Any, reader: Reader, where: str, name: str) -> Any:
     """A scaler, or a linear regression, of one number a column."""
     model, (of_columns, other) = _class(name)(), _ATTRIBUTES[name.partition(".")[2]]
     columns = reader.numbers(node[0], where, None)
@@ -372,7 +375,7 @@ def _read_linear(node: Any, reader: Reading, where: str, name: str) -> Any:
     return model
 
 
-def _read_kernel(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_kernel(node: Any, reader: Reader, where: str, name: str) -> Any:
     names = _ATTRIBUTES[name.partition(".")[2]]
     values = [reader.value(part, f"{where}.{k}") for k, part in enumerate(node)]
     possible = all(isinstance(v, Kernel) if "k1" in names else _is_positive(v) for v in values)
@@ -384,31 +387,23 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, float) and math.isfinite(value) and value > 0.0
 
 
-def _write_neighbours(model: Any, writer: Writing, where: str) -> Any:
+def _write_neighbours(model: Any, writer: Writer, where: str) -> Any:
     rows = np.asarray(model._fit_X, np.float64)
     return {"k": int(model.n_neighbors), "rows": writer.node(rows, where)}
 
 
-def _read_neighbours(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_neighbours(node: Any, reader: Reader, where: str, name: str) -> Any:
     rows, k = reader.numbers(node["rows"], where, None, None), whole(node["k"])
     require(rows.size and k <= len(rows), "it has fewer rows than neighbours")
     return _class(name)(n_neighbors=k).fit(rows)
 
 
-def _write_index(index: Any, writer: Writing, where: str) -> Any:
-    return writer.node(index.tolist(), where)
-
-
-def _read_index(node: Any, reader: Reading, where: str, name: str) -> Any:
-    return reader.value(node, where)
-
-
 # NGBoost with a Normal: trees in pairs, of the mean and of the log std.
 
 
-def _write_ngboost(model: Any, writer: Writing, where: str) -> Any:
-    dist = getattr(model.Dist, "__name__", "")
-    if dist != "Normal" or not hasattr(model, "base_models") or not model.base_models:
+def _write_ngboost(model: Any, writer: Writer, where: str) -> Any:
+    is_normal = getattr(model.Dist, "__name__", "") == "Normal"
+    if not is_normal or not getattr(model, "base_models", None):
         raise no_file_format(model)
     if any(len(own) != model.n_features for own in model.col_idxs):
         raise InvalidParameter("Trees of NGBoost that see only some columns cannot be saved.")
@@ -421,7 +416,7 @@ def _write_ngboost(model: Any, writer: Writing, where: str) -> Any:
     }
 
 
-def _read_ngboost(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_ngboost(node: Any, reader: Reader, where: str, name: str) -> Any:
     trees = _read_trees(node["trees"], reader)
     scalings, n_features = reader.numbers(node["scalings"], where, None), trees[0].n_features
     require(len(trees) == 2 * len(scalings), "its trees do not come in pairs")
@@ -443,7 +438,7 @@ _STOCHTREE = {"left": np.int64, "right": np.int64, "split_index": np.int64,
               "threshold": np.float64, "leaf_value": np.float64}  # fmt: skip
 
 
-def _write_stochtree(container: Any, writer: Writing, where: str) -> Any:
+def _write_stochtree(container: Any, writer: Writer, where: str) -> Any:
     forests = json.loads(container.dump_json_string(), object_hook=_in_order)
     n_forests, n_trees = forests["num_samples"], forests["num_trees"]
     trees = [forests[f"forest_{f}"][f"tree_{t}"] for f in range(n_forests) for t in range(n_trees)]
@@ -462,9 +457,7 @@ def _in_order(part: dict[str, Any]) -> dict[str, Any]:
     return part | {name: sorted(part[name]) for name in listed if name in part}
 
 
-def _stochtree_forests(
-    n_forests: int, n_trees: int, arrays: Mapping[str, np.ndarray]
-) -> dict[str, Any]:
+def _stochtree_forests(n_forests: int, n_trees: int, arrays: Mapping[str, Any]) -> Any:
     """The forests as stochtree writes them."""
     ends = np.cumsum(arrays["sizes"])[:-1]
     columns = (np.split(arrays[name], ends) for name in _STOCHTREE)
@@ -495,12 +488,11 @@ def _stochtree_tree(left: np.ndarray, right: np.ndarray, *others: np.ndarray) ->
     }  # fmt: skip
 
 
-def _read_stochtree(node: Any, reader: Reading, where: str, name: str) -> Any:
+def _read_stochtree(node: Any, reader: Reader, where: str, name: str) -> Any:
     n_forests, n_trees = whole(node["forests"]), whole(node["trees"])
     arrays = reader.value(node["nodes"], where)
     require(isinstance(arrays, dict), f"{where} has no trees")
-    names = ("left", "right", "split_index")
-    sizes, _ = read_columns(arrays, _STOCHTREE, "", names, 2**31)
+    sizes, _ = read_columns(arrays, _STOCHTREE, "", ("left", "right", "split_index"), 2**31)
     require(len(sizes) == n_forests * n_trees, "its forests are impossible")
     for column in ("threshold", "leaf_value"):
         require(np.isfinite(arrays[column]).all(), "a number is not finite")
@@ -522,8 +514,12 @@ _BOTH_WAYS: dict[tuple[str, str], tuple[Any, Any]] = {  # a module and its class
     ("sklearn.ensemble", "RandomForestRegressor ExtraTreesRegressor GradientBoostingRegressor "
      "HistGradientBoostingRegressor"): (_write_ensemble, _read_ensemble),
     ("sklearn.tree", "DecisionTreeRegressor DecisionTreeClassifier"): (_write_tree, _read_tree),
-    ("sklearn.frozen", "FrozenEstimator"): (_write_frozen, _read_frozen),
-    ("pandas", "Index"): (_write_index, _read_index),
+    ("sklearn.frozen", "FrozenEstimator"): (
+        lambda model, writer, where: writer.node(model.estimator, f"{where}.estimator"),
+        lambda node, reader, where, name: _class(name)(reader.value(node, f"{where}.estimator"))),
+    ("pandas", "Index"): (
+        lambda index, writer, where: writer.node(index.tolist(), where),
+        lambda node, reader, where, name: reader.value(node, where)),
     ("sklearn.ensemble", "IsolationForest"): (_write_isolation, _read_isolation),
     ("sklearn.preprocessing", "RobustScaler StandardScaler"): (_write_attributes, _read_linear),
     ("sklearn.neighbors", "NearestNeighbors"): (_write_neighbours, _read_neighbours),

@@ -11,31 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.model_files.archive import damaged
-from gbuq_core.model_files.contents import require, take
+from gbuq_core.model_files.contents import Arrays, check_places, require, take
 
 _OF_CATEGORIES = ("is_categorical", "bitset_idx")  # fields of nodes, all 0 where none are split by
 NO_TREE = "the nodes of a tree do not make a tree"
 
 
-def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
+def store_trees(trees: Sequence[Any]) -> Arrays:
     """The arrays of trees (`sklearn.tree._tree.Tree`) of one output, of one value or of classes."""
     states = [tree.__getstate__() for tree in trees]
-    nodes = [state["nodes"] for state in states]
-    arrays = join_columns(nodes, _stored_types(nodes[0].dtype), "tree_")
+    arrays = store_nodes([state["nodes"] for state in states])
     arrays["tree_value"] = np.concatenate([state["values"].ravel() for state in states])
     arrays["tree_n_features"] = np.array([tree.n_features for tree in trees], np.int64)
     arrays["tree_n_values"] = np.array([state["values"].shape[2] for state in states], np.int64)
     return arrays
 
 
-def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
+def read_trees(arrays: Arrays) -> list[Any]:
     """The trees that `store_trees` has stored."""
     from sklearn.tree._tree import Tree
 
-    n_features, n_values = (
-        take(arrays, f"tree_n_{name}", np.int64, (None,)) for name in ("features", "values")
-    )
+    n_features = take(arrays, "tree_n_features", np.int64, (None,))
+    n_values = take(arrays, "tree_n_values", np.int64, (None,))
     possible = (n_features >= 1) & (n_features < 2**31) & (n_values >= 1) & (n_values < 2**16)
     require(possible.all(), NO_TREE)
     dtype = Tree(1, np.ones(1, np.intp), 1).__getstate__()["nodes"].dtype
@@ -46,9 +43,7 @@ def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
     parts = np.split(_structured(columns, dtype), np.cumsum(sizes)[:-1])
     of_leaves = np.split(values, np.cumsum(sizes * n_values)[:-1])
     trees = []
-    for nodes, own, width, n_columns in zip(
-        parts, of_leaves, n_values.tolist(), n_features.tolist(), strict=True
-    ):
+    for nodes, own, width, n_columns in zip(parts, of_leaves, n_values, n_features, strict=True):
         tree = Tree(n_columns, np.array([width], np.intp), 1)
         state = {"max_depth": 0, "node_count": len(nodes), "nodes": nodes.copy(),
                  "values": own.reshape(-1, 1, width).copy()}  # fmt: skip
@@ -58,31 +53,26 @@ def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
     return trees
 
 
-def store_predictors(predictors: Sequence[Any]) -> dict[str, np.ndarray]:
-    """The arrays of HistGradientBoosting's trees, none of which splits by categories."""
-    nodes = [predictor.nodes for predictor in predictors]
+def store_nodes(nodes: Sequence[Any]) -> Arrays:
+    """The arrays of the nodes of trees, none of which splits by categories."""
     return join_columns(nodes, _stored_types(nodes[0].dtype), "tree_")
 
 
-def read_predictors(arrays: Mapping[str, np.ndarray], n_features: int) -> list[Any]:
-    """The trees that `store_predictors` has stored, as scikit-learn's own."""
+def read_predictors(arrays: Arrays, n_features: int) -> list[Any]:
+    """HistGradientBoosting's trees, whose nodes `store_nodes` has stored."""
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
     fields, names = _stored_types(PREDICTOR_RECORD_DTYPE), ("left", "right", "feature_idx")
     sizes, columns = read_columns(arrays, fields, "tree_", names, n_features, "is_leaf")
     for name in ("count", "left", "right", "depth"):
-        kept = columns[name]
-        require(((kept >= 0) & (kept < 2**32)).all(), NO_TREE)
-    rows = _structured(columns, PREDICTOR_RECORD_DTYPE)
+        check_places(columns[name], 2**32, "a node of a tree")
+    parts = np.split(_structured(columns, PREDICTOR_RECORD_DTYPE), np.cumsum(sizes)[:-1])
     bits = np.zeros((0, 8), np.uint32)
-    parts = np.split(rows, np.cumsum(sizes)[:-1])
     return [TreePredictor(nodes.copy(), bits.copy(), bits.copy()) for nodes in parts]
 
 
-def join_columns(
-    trees: Sequence[Any], fields: Mapping[str, Any], prefix: str = ""
-) -> dict[str, np.ndarray]:
+def join_columns(trees: Sequence[Any], fields: Mapping[str, Any], prefix: str = "") -> Arrays:
     """One array a field of the nodes of all trees, and how many nodes each has."""
     arrays = {
         prefix + name: np.concatenate([np.asarray(tree[name], kind) for tree in trees])
@@ -94,13 +84,13 @@ def join_columns(
 
 
 def read_columns(
-    arrays: Mapping[str, np.ndarray],
+    arrays: Arrays,
     fields: Mapping[str, Any],
     prefix: str,
     names: tuple[str, str, str],
     n_features: Any,
     leaves: str = "",
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+) -> tuple[np.ndarray, Arrays]:
     """How many nodes each tree has, and what `join_columns` has joined, checked.
 
     ``names`` are those of the children and of the feature, ``n_features`` is a number or one for
@@ -111,8 +101,8 @@ def read_columns(
     n_nodes = len(arrays[prefix + names[0]])
     possible = len(sizes) >= 1 and (sizes >= 1).all() and (sizes <= n_nodes).all()
     require(possible and int(sizes.sum()) == n_nodes, "a tree has no nodes")
-    if not {prefix + name for name in fields} <= set(arrays):
-        raise damaged("this scikit-learn keeps the nodes of trees in another way")
+    has_all = {prefix + name for name in fields} <= set(arrays)
+    require(has_all, "this scikit-learn keeps the nodes of trees in another way")
     columns = {name: take(arrays, prefix + name, kind, (n_nodes,)) for name, kind in fields.items()}
     left, right, feature = (columns[name] for name in names)
     is_leaf = columns[leaves] == 1 if leaves else left < 0
@@ -146,7 +136,7 @@ def _stored_types(dtype: np.dtype[Any]) -> dict[str, Any]:
     }
 
 
-def _structured(columns: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
+def _structured(columns: Arrays, dtype: np.dtype[Any]) -> np.ndarray:
     nodes = np.zeros(len(next(iter(columns.values()))), dtype)
     for name, column in columns.items():
         nodes[name] = column

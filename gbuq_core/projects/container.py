@@ -81,10 +81,10 @@ def read_container(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
             require(sorted(described) == sorted(names), "a part is missing or not named")
             members = {name: archive.read(name) for name in names}
     for name, member in members.items():
-        said = described[name]
-        fits = isinstance(said, dict) and said.get("bytes") == len(member)
+        description = described[name]
+        fits = isinstance(description, dict) and description.get("bytes") == len(member)
         require(fits, f"{name} has another size")
-        same = said.get("sha256") == hashlib.sha256(member).hexdigest()
+        same = description.get("sha256") == hashlib.sha256(member).hexdigest()
         require(same, f"{name} has changed")
     return about, members
 
@@ -210,9 +210,9 @@ def _read_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    require(len(found) == len(pairs), "a setting is there twice")
-    return found
+    settings = dict(pairs)
+    require(len(settings) == len(pairs), "a setting is there twice")
+    return settings
 
 
 def _finite(text: str) -> float:

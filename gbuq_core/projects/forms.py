@@ -101,7 +101,7 @@ def one_of(choices: Collection[Any]) -> Form:
     """One of some values, and of its type: true is not 1."""
     return plain(
         f"one of {', '.join(map(_described, choices))}",
-        lambda value: any(value == one and type(value) is type(one) for one in choices),
+        lambda value: any(value == choice and type(value) is type(choice) for choice in choices),
     )
 
 
@@ -166,11 +166,11 @@ def parts(**forms: Form | tuple[Form, Any]) -> Form:
         place.require(place.newer or not unknown, f"not hold {listed(unknown)}")
         missing = [name for name in forms if name not in stored and callable(forms[name])]
         place.require(not missing, f"hold {listed(missing)}")
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, form in forms.items():
             own, default = (form, None) if callable(form) else form
-            found[name] = own(stored[name], place.inner(f".{name}")) if name in stored else default
-        return found
+            values[name] = own(stored[name], place.inner(f".{name}")) if name in stored else default
+        return values
 
     return read
 

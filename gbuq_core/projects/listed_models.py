@@ -89,12 +89,12 @@ def _unfitted(plan: ScorePlan, task: str) -> ListedModel:
     return model
 
 
-def _check_same(found: Any, wanted: Any) -> None:
+def _check_same(model: Any, planned: Any) -> None:
     """Refuse an estimator of another class, or with other parameters, than the plan makes."""
-    require(type(found) is type(wanted), "it is of another class")
-    own, asked = (each.get_params(deep=True) for each in (found, wanted))
-    require(set(own) == set(asked), "it has other parameters")
-    for name, value in asked.items():
+    require(type(model) is type(planned), "it is of another class")
+    own, parameters = (each.get_params(deep=True) for each in (model, planned))
+    require(set(own) == set(parameters), "it has other parameters")
+    for name, value in parameters.items():
         if name.rpartition("__")[2] == "n_jobs":  # threads change no number
             jobs = own[name]
             possible = jobs is None or (type(jobs) is int and abs(jobs) <= _MOST_JOBS)
@@ -105,13 +105,13 @@ def _check_same(found: Any, wanted: Any) -> None:
             require(_is_same(own[name], value), "it has other parameters")
 
 
-def _is_same(found: Any, asked: Any) -> bool:
-    if isinstance(asked, list | tuple):
-        listed = isinstance(found, list | tuple) and len(found) == len(asked)
-        return listed and all(map(_is_same, found, asked))
-    plain = asked is None or type(asked) in PLAIN_TYPES
+def _is_same(value: Any, planned: Any) -> bool:
+    if isinstance(planned, list | tuple):
+        listed = isinstance(value, list | tuple) and len(value) == len(planned)
+        return listed and all(map(_is_same, value, planned))
+    plain = planned is None or type(planned) in PLAIN_TYPES
     # The parameters of an estimator within are compared under names of their own.
-    return type(found) is type(asked) and (not plain or bool(found == asked))
+    return type(value) is type(planned) and (not plain or bool(value == planned))
 
 
 _COLUMNS = parts(
@@ -125,16 +125,16 @@ _COLUMNS = parts(
 def _read_columns(header: Mapping[str, Any], features: Sequence[str]) -> NumberColumns:
     place = JsonPlace("columns of a model")
     known = {name: header[name] for name in ("kind", "columns", "levels", "complete")}
-    found = _COLUMNS(known, place)
-    place.require(found["columns"] == tuple(features), "be the features of the table")
+    stored = _COLUMNS(known, place)
+    place.require(stored["columns"] == tuple(features), "be the features of the table")
     names = set(features)
-    place.inner(".complete").require(names.issuperset(found["complete"]), "name features only")
-    levels = {name: Levels(own, rare) for name, own, rare in found["levels"]}
-    once = len(levels) == len(found["levels"]) and names.issuperset(levels)
+    place.inner(".complete").require(names.issuperset(stored["complete"]), "name features only")
+    levels = {name: Levels(own, rare) for name, own, rare in stored["levels"]}
+    once = len(levels) == len(stored["levels"]) and names.issuperset(levels)
     place.inner(".levels").require(once, "name features only, each once")
-    for name, one in levels.items():
-        every = (*one.own, *one.rare)
-        fits = 1 <= len(one.own) <= MOST_LEVELS and len(set(every)) == len(every)
+    for name, column in levels.items():
+        every = (*column.own, *column.rare)
+        fits = 1 <= len(column.own) <= MOST_LEVELS and len(set(every)) == len(every)
         must = f"hold 1 to {MOST_LEVELS} different levels with a column of their own"
         place.inner(f".levels[{shown(name)}]").require(fits, must)
-    return NumberColumns(tuple(features), levels, found["complete"])
+    return NumberColumns(tuple(features), levels, stored["complete"])

@@ -116,8 +116,8 @@ def fit_project(
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> project = fit_project(read_table(f"x,y\n{rows}".encode()), "y",
     ...                       plan=ScorePlan(method="sglb", n_trees=20))
-    >>> found = score_project(project, read_table(b"x\n3\n", to_score=True))
-    >>> found.frame.columns.tolist()[:4]
+    >>> scored = score_project(project, read_table(b"x\n3\n", to_score=True))
+    >>> scored.frame.columns.tolist()[:4]
     ['x', 'prediction', 'lower_90', 'upper_90']
     """
     plan = plan or ScorePlan()
@@ -424,29 +424,29 @@ def describe_project(project: Project) -> tuple[str, ...]:
     The table is not in the project.
     """
     n_columns = len(project.schema.columns)
-    told = [
+    sentences = [
         f"The project is about {shown(project.source.name)}, with "
         f"{counted(project.n_rows, 'row')} and {counted(n_columns, 'column')}.",
         f"It predicts {shown(project.target.name)} ({project.target.task}).",
         f"The table is {'' if project.data else 'not '}in the project.",
     ]
-    for n, one, many in (
+    for n, singular, plural in (
         (len(project.edits.names), "column is corrected", "columns are corrected"),
         (len(project.cohorts), "cohort is kept", "cohorts are kept"),
         (len(project.marks), "row is marked", "rows are marked"),
     ):
         if n:
-            told.append(f"{counted(n, one, many)}.")
+            sentences.append(f"{counted(n, singular, plural)}.")
     models = project.models
     if models is None:
-        return (*told, project.why_no_models or _NO_MODELS)
+        return (*sentences, project.why_no_models or _NO_MODELS)
     n_models = len({id(model.rows) for model in models.fits.models})
     use = "score any new rows" if models.protocol == "new_file" else "score the rows of the table"
-    told.append(f"{counted(n_models, 'trained model')} ({models.plan.method}) can {use}.")
-    told.append(
+    sentences.append(f"{counted(n_models, 'trained model')} ({models.plan.method}) can {use}.")
+    sentences.append(
         f"On {counted(int(models.scores['n_rows']), 'held-out row')}: {_scores_text(models)}."
     )
-    return tuple(told)
+    return tuple(sentences)
 
 
 _NO_MODELS = "There are no models in the project."
@@ -507,10 +507,10 @@ def _models_of(project: Project) -> ProjectModels:
     return project.models
 
 
-def _check_scores(found: Scores, kept: Mapping[str, float], task: str) -> None:
+def _check_scores(scores: Scores, saved: Mapping[str, float], task: str) -> None:
     """Refuse models that do not give the scores that were saved with them."""
-    now = _scores(found, task)
-    for name, value in kept.items():
+    now = _scores(scores, task)
+    for name, value in saved.items():
         close = math.isclose(now[name], value, rel_tol=_SAME, abs_tol=1e-12)
         if not close and not (math.isnan(now[name]) and math.isnan(value)):
             raise ProjectError(

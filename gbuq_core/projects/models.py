@@ -25,7 +25,7 @@ from gbuq_core.errors import (
 )
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.contents import take
+from gbuq_core.model_files.contents import Arrays, take
 from gbuq_core.model_files.fields import load
 from gbuq_core.projects.container import MAX_MODELS, damaged, require
 from gbuq_core.projects.forms import (
@@ -123,8 +123,8 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
     for number_, part in enumerate(fits.measured):
         arrays[f"measured_{number_}"] = np.asarray(part.rows, np.int64)
     clocks = [getattr(model.estimator, "clocks_", None) for model in every]
-    for number_, one in enumerate([fits.clocks, *clocks]):
-        for name, value in {} if one is None else vars(one).items():
+    for number_, own_clocks in enumerate([fits.clocks, *clocks]):
+        for name, value in {} if own_clocks is None else vars(own_clocks).items():
             arrays[f"clocks_{number_}_{name}"] = np.asarray(value)
     header = {
         "kind": _KIND,
@@ -134,7 +134,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
         "features": [list(feature) for feature in models.features],
         "fits": [next(k for k, r in enumerate(rows) if r is model.rows) for model in every],
         "n_measured": len(fits.measured),
-        "clocks": [one is not None for one in [fits.clocks, *clocks]],
+        "clocks": [own_clocks is not None for own_clocks in [fits.clocks, *clocks]],
         "spread": float(models.spread),
         "smallest_std": float(models.smallest_std),
         "scores": {name: float(value) for name, value in models.scores.items()},
@@ -219,7 +219,7 @@ class _Wanted(NamedTuple):
 
 def _read_every_model(
     head: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    arrays: Arrays,
     members: Mapping[str, bytes],
     wanted: _Wanted,
 ) -> tuple[list[FittedModel], Any]:
@@ -238,15 +238,15 @@ def _read_every_model(
     task = project.target.task
     of_table, *clocks = (_read_clocks(arrays, k, task, has) for k, has in enumerate(has_clocks))
     every = [
-        FittedModel(_stopped(estimators[k], one), rows[k])
-        for k, one in zip(numbers, clocks, strict=True)
+        FittedModel(_stopped(estimators[k], own_clocks), rows[k])
+        for k, own_clocks in zip(numbers, clocks, strict=True)
     ]
     return every, of_table
 
 
 def _read_fits(
     head: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    arrays: Arrays,
     every: list[FittedModel],
     clocks: Any,
     protocol: str,
@@ -312,25 +312,25 @@ def _stopped(model: Any, clocks: Any) -> Any:
     return model.with_clocks(clocks)
 
 
-def _read_clocks(arrays: Mapping[str, Any], number_: int, task: str, has: bool) -> Any:
+def _read_clocks(arrays: Arrays, number_: int, task: str, has: bool) -> Any:
     if not has:
         return None
     kind: Any = ClassClocks if task == "classification" else Clocks
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in fields(kind):
         array = arrays[f"clocks_{number_}_{field.name}"]
         numbers = array.ndim <= 1 and array.dtype in (np.int64, np.float64)
         must = f"{field.name} of a clock must be a number, or at most {_MOST_STAGES:,} of them"
         require(numbers and array.size <= _MOST_STAGES, must)
-        found[field.name] = array if array.ndim else array.item()
-        is_whole = field.type != "int" or type(found[field.name]) is int
+        values[field.name] = array if array.ndim else array.item()
+        is_whole = field.type != "int" or type(values[field.name]) is int
         require(is_whole, f"{field.name} of a clock must be a whole number")
-    clocks = kind(**found)
+    clocks = kind(**values)
     clocks.check_file()
     return clocks
 
 
-def _rows(arrays: Mapping[str, Any], name: str, n_rows: int) -> NDArray[np.int64]:
+def _rows(arrays: Arrays, name: str, n_rows: int) -> NDArray[np.int64]:
     rows = take(arrays, name, np.int64, (None,))
     rising = (np.diff(rows) > 0).all() and len(rows) >= 1
     require(rising and rows[0] >= 0 and rows[-1] < n_rows, "a row does not exist")
@@ -344,11 +344,11 @@ def _every_model(fits: Fits) -> list[FittedModel]:
 
 def _rows_of_fits(fits: Fits) -> list[NDArray[np.int64]]:
     """The rows that each fit learnt from: models with the same array share their trees."""
-    found: list[NDArray[np.int64]] = []
+    different: list[NDArray[np.int64]] = []
     for model in _every_model(fits):
-        if not any(model.rows is rows for rows in found):
-            found.append(model.rows)
-    return found
+        if not any(model.rows is rows for rows in different):
+            different.append(model.rows)
+    return different
 
 
 def _name(number_: int) -> str:

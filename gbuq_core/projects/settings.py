@@ -136,8 +136,8 @@ def write_settings(project: Project) -> dict[str, Any]:
 def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Project:
     """The project without models and data."""
     place = JsonPlace("project", newer=version[1] > MINOR)
-    found = _SETTINGS(stored, place)
-    columns: tuple[Column, ...] = found.pop("columns")
+    settings = _SETTINGS(stored, place)
+    columns: tuple[Column, ...] = settings.pop("columns")
     if version[1] < _KEEPS_NONE:
         columns = tuple(  # None was never a value then
             column
@@ -148,28 +148,30 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
     names = {column.name for column in columns}
     once = len(names) == len(columns) >= 1
     place.inner(".columns").require(once, "hold one or more columns of different names")
-    target: Target = found["target"]
+    target: Target = settings["target"]
     place.inner(".target.name").require(target.name in names, "be the name of a column")
     numbers, n_classes = target.task == "regression", len(set(target.classes))
     counts = n_classes == 0 if numbers else n_classes >= 2
     must = "be empty for a regression" if numbers else "hold two or more different classes"
     place.inner(".target.classes").require(counts and n_classes == len(target.classes), must)
-    check_plan(found["plan"], target.task, names, place.inner(".plan"))
+    check_plan(settings["plan"], target.task, names, place.inner(".plan"))
     for name in Edits._fields:
-        place.inner(f".{name}").require(names.issuperset(found[name]), "name columns of the table")
-    edits = Edits.of(*(found.pop(name) for name in Edits._fields))
-    cohorts = dict(found["cohorts"])
+        place.inner(f".{name}").require(
+            names.issuperset(settings[name]), "name columns of the table"
+        )
+    edits = Edits.of(*(settings.pop(name) for name in Edits._fields))
+    cohorts = dict(settings["cohorts"])
     for name in cohorts:
         if problem := name_problem(name):
             place.inner(".cohorts").require(False, f"have other names: {problem.rstrip('.')}")
-    once = len(cohorts) == len(found["cohorts"])
+    once = len(cohorts) == len(settings["cohorts"])
     place.inner(".cohorts").require(once, "have different names")
-    marks = {row: Mark(reviewed, note) for row, reviewed, note in found["marks"]}
-    rising = list(marks) == sorted(marks) and len(marks) == len(found["marks"])
+    marks = {row: Mark(reviewed, note) for row, reviewed, note in settings["marks"]}
+    rising = list(marks) == sorted(marks) and len(marks) == len(settings["marks"])
     place.inner(".marks").require(rising, "be in the order of the rows, each once")
-    schema = Schema(columns, found["n_rows"], found.pop("notices"))
-    found |= {"schema": schema, "edits": edits, "cohorts": cohorts, "marks": marks}
-    return Project(**found, written_by=written_by)
+    schema = Schema(columns, settings["n_rows"], settings.pop("notices"))
+    settings |= {"schema": schema, "edits": edits, "cohorts": cohorts, "marks": marks}
+    return Project(**settings, written_by=written_by)
 
 
 def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: JsonPlace) -> None:

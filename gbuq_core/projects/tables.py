@@ -7,7 +7,6 @@ checked one by one, and how large they unpack is known before they are.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import ModelFileError, ProjectError, TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.contents import take
+from gbuq_core.model_files.contents import Arrays, take
 from gbuq_core.presentation import shown
 from gbuq_core.projects.container import MAX_PROJECT_BYTES, damaged, require
 from gbuq_core.projects.project import Project
@@ -165,9 +164,7 @@ def _text_arrays(column: Any, position: int) -> dict[str, NDArray[Any]]:
     return {f"ends_{position}": places - places[0], f"text_{position}": text}
 
 
-def _read_text(
-    arrays: Mapping[str, Any], position: int, n_rows: int, known: NDArray[np.bool_] | None
-) -> Any:
+def _read_text(arrays: Arrays, position: int, n_rows: int, known: NDArray[np.bool_] | None) -> Any:
     ends = take(arrays, f"ends_{position}", np.int32, (n_rows + 1,))
     text = take(arrays, f"text_{position}", np.uint8, (None,))
     fits = ends[0] == 0 and ends[-1] == len(text) and (np.diff(ends) >= 0).all()

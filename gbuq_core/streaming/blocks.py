@@ -84,11 +84,11 @@ def kept_rows(file: BlockFile) -> tuple[BlockFile, list[str]]:
             tick(0.0)
             yield [(name, single_chunk(block, name)) for name in block.column_names]
 
-    stays, _, said = no_data.find_rows(columns, None, file.source.mark.decimal)
+    stays, _, notices = no_data.find_rows(columns, None, file.source.mark.decimal)
     return (
         (file, [])
         if stays.all()
-        else (KeptBlocks(file, stays), [f"Second file: {told}" for told in said])
+        else (KeptBlocks(file, stays), [f"Second file: {notice}" for notice in notices])
     )
 
 

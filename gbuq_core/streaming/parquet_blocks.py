@@ -39,7 +39,7 @@ class ParquetBlocks:
         self._path = path.absolute()  # other processes read it too
         with self._file() as file:
             names, self._leaves, self._text = flat_columns(file.schema_arrow)
-            self._periods, said = (
+            self._periods, notices = (
                 period_lengths(file.schema_arrow),
                 left_out_notices(file.schema_arrow),
             )
@@ -47,7 +47,7 @@ class ParquetBlocks:
             self.n_rows: int | None = int(file.metadata.num_rows)
         limits.check_columns(len(names))
         self.names, self.notices = unique_names(names)
-        self.notices += said
+        self.notices += notices
         self._said: set[str] = set()
         summary = f"Read as Parquet with {counted(len(names), 'column')}."
         self.source = Source(

@@ -218,16 +218,16 @@ class PartFiles:
         self.records: dict[int, PartRecord] = {}
         self._facts: dict[str, str] = {}
         self._lock = threading.Lock()
-        found = read_manifest(self.directory)
-        if found is not None and not resume:
+        manifest = read_manifest(self.directory)
+        if manifest is not None and not resume:
             raise TableError(
                 f"{shown(self.directory.name)} holds parts of an earlier run: go on with --resume, "
                 "or delete that directory."
             )
-        if found is not None:
-            self._check_same(found)
-            self._facts = dict(found["facts"])
-            self._keep_finished(found["parts"])
+        if manifest is not None:
+            self._check_same(manifest)
+            self._facts = dict(manifest["facts"])
+            self._keep_finished(manifest["parts"])
         else:
             self._make_directory()
         self._write_manifest()
@@ -317,9 +317,9 @@ class PartFiles:
                 f"({listed(strangers[:3])}): choose a new or an empty one."
             )
 
-    def _check_same(self, found: dict[str, Any]) -> None:
+    def _check_same(self, manifest: dict[str, Any]) -> None:
         """Refuse to go on with what another run has begun."""
-        now, then = self.run.as_json(), found["run"]
+        now, then = self.run.as_json(), manifest["run"]
         again = "give what the first run had, or begin again without --resume in another output."
         if now["version"] != then["version"]:
             raise TableError(
@@ -357,10 +357,9 @@ class PartFiles:
 
     def _write_manifest(self) -> None:
         parts = [self.records[number]._asdict() for number in sorted(self.records)]
-        found = {"format": _FORMAT, "run": self.run.as_json(), "facts": self._facts, "parts": parts}
-        text = json.dumps(found, indent=1)
+        manifest = {"format": _FORMAT, "run": self.run.as_json(), "facts": self._facts}
         with whole_file(self.directory / MANIFEST) as file:
-            file.write(text.encode())
+            file.write(json.dumps(manifest | {"parts": parts}, indent=1).encode())
 
 
 _NAMED = ("seed", "n_parts", "suffix")
@@ -370,10 +369,11 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
     """The manifest of a directory as plain values; None without one."""
     path = Path(directory) / MANIFEST
     try:
-        found = json.loads(path.read_bytes())
-        if found["format"] != _FORMAT or not {*_NAMED, "inputs", "settings"} <= {*found["run"]}:
+        manifest = json.loads(path.read_bytes())
+        expected = {*_NAMED, "inputs", "settings"}
+        if manifest["format"] != _FORMAT or not expected <= {*manifest["run"]}:
             raise ValueError
-        _ = dict(found["facts"]), [entry["number"] for entry in found["parts"]]
+        _ = dict(manifest["facts"]), [entry["number"] for entry in manifest["parts"]]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError):
@@ -381,7 +381,7 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
             f"The manifest in {shown(path.parent.name)} cannot be read: delete that directory and "
             "begin again."
         ) from None
-    return dict(found)
+    return dict(manifest)
 
 
 @contextmanager

@@ -59,9 +59,9 @@ def regular(batches: Iterable[pa.Table], n_rows: int, start: int = 0) -> Iterato
             continue
         batch, start = batch.slice(start), 0
         while n_waiting + batch.num_rows >= n_rows:
-            taken = n_rows - n_waiting
-            yield pa.concat_tables([*waiting, batch.slice(0, taken)]).combine_chunks()
-            batch, waiting, n_waiting = batch.slice(taken), [], 0
+            n_first = n_rows - n_waiting
+            yield pa.concat_tables([*waiting, batch.slice(0, n_first)]).combine_chunks()
+            batch, waiting, n_waiting = batch.slice(n_first), [], 0
         if batch.num_rows:
             waiting.append(batch)
             n_waiting += batch.num_rows

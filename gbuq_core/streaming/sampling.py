@@ -81,18 +81,18 @@ def sample_table(
         )
     strata, n_all, by_class = _strata(file, target, missing_values, keep_words)
     chosen = draw_rows(strata, n_rows, seed)
-    taken, start = [], 0
+    parts, start = [], 0
     for block in file.blocks(_BLOCK_ROWS):
         tick(0.0)
         low, high = np.searchsorted(chosen, [start, start + block.num_rows])
         if high > low:
-            taken.append(block.take(chosen[low:high] - start))
+            parts.append(block.take(chosen[low:high] - start))
         start += block.num_rows
-    if not taken:
+    if not parts:
         raise InvalidData(
             f"The target {shown(target)} is missing in all rows: choose another column."
         )
-    data = pa.concat_tables(taken).combine_chunks()
+    data = pa.concat_tables(parts).combine_chunks()
     notices = list(file.notices)
     if len(chosen) < n_all:
         how = f"each value of {shown(target)}" if by_class else (
@@ -161,7 +161,7 @@ def _strata(
     strata = np.empty(n_all, np.int32)
     at = 0
     for values in numbers:
-        found = np.searchsorted(edges, values)
-        strata[at : at + len(values)] = np.where(np.isfinite(values), found, -1)
+        ranges = np.searchsorted(edges, values)
+        strata[at : at + len(values)] = np.where(np.isfinite(values), ranges, -1)
         at += len(values)
     return strata, n_all, False

@@ -196,12 +196,12 @@ def score_in_blocks(
     >>> folder = Path(tempfile.mkdtemp())
     >>> rows = "".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}\n" for i in range(60))
     >>> _ = (folder / "new.csv").write_text("x\n" + "".join(f"{i % 9}\n" for i in range(100)))
-    >>> found = score_in_blocks(
+    >>> scored = score_in_blocks(
     ...     read_table(f"x,y\n{rows}".encode()), open_blocks(folder / "new.csv", to_score=True),
     ...     folder / "scored.csv", "y", plan=ScorePlan(n_trees=40), unfamiliarity=False,
     ...     block_rows=16,
     ... )
-    >>> found.n_rows, found.n_parts, len((folder / "scored.csv").read_text().splitlines())
+    >>> scored.n_rows, scored.n_parts, len((folder / "scored.csv").read_text().splitlines())
     (100, 2, 101)
     """
     began = time.perf_counter()
@@ -267,8 +267,8 @@ class BlockScorer:
         Of the first block.
     """
 
-    def __init__(self, base: ScoredTable, survey: Survey, found: TableUnfamiliarity | None) -> None:
-        self.base, self._survey, self._found = base, survey, found
+    def __init__(self, base: ScoredTable, survey: Survey, far: TableUnfamiliarity | None) -> None:
+        self.base, self._survey, self._far = base, survey, far
         self._held: HeldOut | None = held_out(base) if base.conformal else None
         training = base.training
         self._step = training.resolution
@@ -298,10 +298,10 @@ class BlockScorer:
                 base = score_prepared(table, training, prepared, first, plan)
                 base = base if cut in (None, Cut()) else cut_table(base, cut)
                 base = with_intervals(base, level, conformal)
-            found = None
+            far = None
             if unfamiliarity:
-                found = measure_unfamiliarity(training, prepared, plan.seed, plan.n_jobs)
-        return cls(base, survey, found)
+                far = measure_unfamiliarity(training, prepared, plan.seed, plan.n_jobs)
+        return cls(base, survey, far)
 
     def score(self, block: pa.Table, start: int = 0) -> tuple[pd.DataFrame, dict[str, Any]]:
         """The rows of a block with the added columns, and sums over them.
@@ -322,14 +322,14 @@ class BlockScorer:
             self.base, scored=rows, predictions=predictions,
             model_of_row=np.zeros(len(rows.X), np.int64),
         )  # fmt: skip
-        found = None
-        if self._found is not None:
+        far = None
+        if self._far is not None:
             with stage(1.0, span=0.0):
-                found = judge_more_rows(self._found, training, rows)
+                far = judge_more_rows(self._far, training, rows)
         interval = None
         if not target.classes:
             interval = row_intervals(here, self.base.level, self.base.conformal, self._held)
-        added = added_columns(rows, predictions, interval, {}, self.base.level, found)
+        added = added_columns(rows, predictions, interval, {}, self.base.level, far)
         added = self._with_errors(added)
         if self._numbers is not None:
             added["row_in_file"] = self._numbers[start : start + len(rows.X)], NUMBER_UNIT
@@ -337,26 +337,26 @@ class BlockScorer:
         names = [renamed.get(name, name) for name in block.column_names]
         own = dict(zip(names, own_columns(block, self._survey), strict=True))
         frame, _ = join_columns(own, added, self.base.added.renamed)
-        scores = None if found is None else found.rows.score
+        scores = None if far is None else far.rows.score
         drift = self._first.count(rows.X, scores).as_json(_MOST_LEVELS)
-        return frame, {**_sums(rows, predictions, found), "drift": drift}
+        return frame, {**_sums(rows, predictions, far), "drift": drift}
 
     def measure_drift(self, counts: SecondCounts) -> TableDrift:
         """How the file differs from the first one, by what its blocks counted."""
-        return self._first.compare(counts, self._found, self.base.plan.seed)
+        return self._first.compare(counts, self._far, self.base.plan.seed)
 
     def probe(self) -> str:
         """A digest of what the model says about rows that it learnt from: it tells models apart."""
         training = self.base.training
         X = training.X.iloc[:_PROBED]
-        said = predict_rows(
+        predictions = predict_rows(
             self.base.models[0].estimator, X, np.full(len(X), np.nan),
             len(training.target.classes), self._step,
         )  # fmt: skip
-        told = hashlib.sha256(said.loc.tobytes())
-        for part in (said.probabilities, *said.uncertainty):
-            told.update(np.ascontiguousarray(part).tobytes())
-        return told.hexdigest()
+        digest = hashlib.sha256(predictions.loc.tobytes())
+        for part in (predictions.probabilities, *predictions.uncertainty):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     def _with_errors(self, added: dict[str, Any]) -> dict[str, Any]:
         """The column of errors in each block, if any row of the file has a target."""
@@ -475,8 +475,8 @@ def _plan_of_blocks(plan: ScorePlan) -> tuple[ScorePlan, list[str]]:
     """A plan whose automatic method is trees alone, and what is said of that."""
     if plan.method != AUTOMATIC:
         return plan, []
-    told = "Trees alone are trained, as usual where a file is scored in blocks."
-    return plan.of_trees(), [] if plan.asks_for_trees else [told]
+    notice = "Trees alone are trained, as usual where a file is scored in blocks."
+    return plan.of_trees(), [] if plan.asks_for_trees else [notice]
 
 
 def _settled(
@@ -493,7 +493,7 @@ def _settled(
 
 
 def _sums(
-    rows: Prepared, predictions: Predictions, found: TableUnfamiliarity | None
+    rows: Prepared, predictions: Predictions, far: TableUnfamiliarity | None
 ) -> dict[str, Any]:
     """What is added up over blocks."""
     known = rows.known
@@ -506,16 +506,16 @@ def _sums(
         "nll": float(predictions.nll[known].sum()),
         "error": float(wrong),
         "flagged": int(flagged.sum()),
-        "unfamiliar": 0 if found is None else int((found.rows.score > UNFAMILIAR).sum()),
-        "outside": 0 if found is None else int((found.n_outside > 0).sum()),
+        "unfamiliar": 0 if far is None else int((far.rows.score > UNFAMILIAR).sum()),
+        "outside": 0 if far is None else int((far.n_outside > 0).sum()),
     }
 
 
 def _added_up(sums: list[dict[str, Any]]) -> dict[str, Any]:
     names = [name for name in sums[0] if name != "drift"]
-    found: dict[str, Any] = {name: math.fsum(each[name] for each in sums) for name in names}
+    totals: dict[str, Any] = {name: math.fsum(each[name] for each in sums) for name in names}
     drift = reduce(SecondCounts.add, (SecondCounts.from_json(each["drift"]) for each in sums))
-    return {**found, "drift": drift.as_json(_MOST_LEVELS)}
+    return {**totals, "drift": drift.as_json(_MOST_LEVELS)}
 
 
 def _summary(
@@ -536,11 +536,11 @@ def _summary(
     error = total["error"] / n_known if n_known else math.nan
     classes = scorer.base.training.target.classes
     n_flagged = int(total["flagged"])
-    found, n_rows, n_outside = scorer._found, survey.n_rows, int(total["outside"])
-    share = math.nan if found is None else total["unfamiliar"] / n_rows
+    far, n_rows, n_outside = scorer._far, survey.n_rows, int(total["outside"])
+    share = math.nan if far is None else total["unfamiliar"] / n_rows
     drift = scorer.measure_drift(SecondCounts.from_json(total["drift"]))
-    unlike = found is not None and is_unlike(found.estimator, n_rows, share, n_outside)
-    part = (drift.outside, drift.usual_outside) if found is None else (
+    unlike = far is not None and is_unlike(far.estimator, n_rows, share, n_outside)
+    part = (drift.outside, drift.usual_outside) if far is None else (
         drift.foreign, drift.usual_foreign
     )  # fmt: skip
     of_block = flag_notices(scorer.base.predictions)
@@ -558,12 +558,12 @@ def _summary(
         columns=columns,
         drift=drift,
         notices=(
-            *(told for told in scorer.base.notices if told not in of_block), *notices,
+            *(notice for notice in scorer.base.notices if notice not in of_block), *notices,
             *([flagged_sentence(n_flagged)] if n_flagged else []),
             *([_NOT_NAMED] if n_known and not classes else []),
         ),
         warnings=(*([foreign_sentence(share, n_outside)] if unlike else []), *warnings),
-        no_coverage=coverage_withheld(classes, n_rows, *part, found is not None, unlike),
+        no_coverage=coverage_withheld(classes, n_rows, *part, far is not None, unlike),
         directory=directory,
         seconds=seconds,
     )  # fmt: skip

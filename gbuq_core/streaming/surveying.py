@@ -139,7 +139,7 @@ class _Facts:
     mark: str = "."
     of_file: FileMark = _POINT
     n_against: int = 0  # unreadable cells that are numbers with the other mark
-    said: str = ""  # about the mark
+    mark_notice: str = ""
     plain: bool = True  # all cells can be cast to numbers with that mark
     bad: _Bad = field(default_factory=_Bad)
     all_numbers: bool = True  # all categories
@@ -223,11 +223,11 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
     notices += file.notices
     if not own_target:
         return Survey(n_rows, False, tuple(notices), facts, called)
-    found = facts[own_target]
+    own = facts[own_target]
     if target.classes:
-        return Survey(n_rows, seen.any_known(found), tuple(notices), facts, called)
-    notices += _target_notices(found, target.name)
-    n_numbers = found.n_known - found.bad.n - found.n_infinite
+        return Survey(n_rows, seen.any_known(own), tuple(notices), facts, called)
+    notices += _target_notices(own, target.name)
+    n_numbers = own.n_known - own.bad.n - own.n_infinite
     return Survey(n_rows, n_numbers > 0, tuple(notices), facts, called)
 
 
@@ -247,8 +247,8 @@ def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepar
         wanted.setdefault(feature.column, []).append(feature)
     for name, features in wanted.items():
         own = survey.called[name]
-        found = _read(single_chunk(block, own), survey.facts[own], [f.part for f in features])
-        parts |= {feature.name: found[feature.part] for feature in features}
+        cells = _read(single_chunk(block, own), survey.facts[own], [f.part for f in features])
+        parts |= {feature.name: cells[feature.part] for feature in features}
     X = pd.DataFrame({f.name: parts[f.name] for f in training.features}, copy=False)
     y, target = np.full(block.num_rows, np.nan), training.target
     if target.name in survey.called:
@@ -301,17 +301,17 @@ def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
     is_text = types.is_string(array.type)
     assert facts.column is not None
     units = facts.column.units
-    found = read_numbers(text, facts.mark, units) if is_text else as_numbers(array, facts.column)
-    facts.bad = facts.bad.join(found.unreadable, text, start)
-    facts.n_infinite += int(np.isinf(found.values).sum())
+    numbers = read_numbers(text, facts.mark, units) if is_text else as_numbers(array, facts.column)
+    facts.bad = facts.bad.join(numbers.unreadable, text, start)
+    facts.n_infinite += int(np.isinf(numbers.values).sum())
     if not is_text:
         return
     if facts.plain:
         facts.plain = _is_plain(text, facts.mark)
     if facts.of_file.basis != "given":
-        facts.n_against += count_against(text, found.unreadable, facts.mark)
+        facts.n_against += count_against(text, numbers.unreadable, facts.mark)
         if not start:  # the first block is enough to see that it is written in another way
-            facts.said = like_sentence(facts.column, text, facts.of_file)
+            facts.mark_notice = like_sentence(facts.column, text, facts.of_file)
 
 
 def _is_plain(text: Any, mark: str) -> bool:
@@ -367,8 +367,8 @@ def _choose_marks(file: BlockFile, facts: dict[str, _Facts]) -> None:
     for name, other in doubtful.items():
         if is_contradicted(facts[name].n_against, n_marked[name]):
             assert other.column is not None
-            said = sentence_of_other(other.column.name, facts[name].mark)
-            facts[name] = replace(other, said=said)
+            notice = sentence_of_other(other.column.name, facts[name].mark)
+            facts[name] = replace(other, mark_notice=notice)
 
 
 def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
@@ -413,16 +413,16 @@ def _judge(facts: _Facts) -> list[str]:
     if column.kind not in ("numeric", "date"):
         words = facts.words
         return [f"Second file: {words_sentence(column, words)}"] if words else []
-    told = left_out_cells(column, facts.n_known, bad.n, bad.examples, facts.n_infinite)
+    notices = left_out_cells(column, facts.n_known, bad.n, bad.examples, facts.n_infinite)
     if bad.n:
         where = "The first is" if bad.n > 1 else "It is"
-        told[0] += f" {where} in row {bad.row:,} {_AS_COUNTED}."
-    return [f"Second file: {facts.said}", *told] if facts.said else told
+        notices[0] += f" {where} in row {bad.row:,} {_AS_COUNTED}."
+    return [f"Second file: {facts.said}", *notices] if facts.mark_notice else notices
 
 
 def _target_notices(facts: _Facts, name: str) -> list[str]:
     where = f"the target {shown(name)} of the second file"
-    notices = [f"Second file: {facts.said}"] if facts.said else []
+    notices = [f"Second file: {facts.said}"] if facts.mark_notice else []
     if facts.bad.n:
         notices.append(
             f"{counted(facts.bad.n, 'row')} with text in {where} count as missing; the first is "

@@ -92,12 +92,12 @@ class TextBlocks:
         self.notices = [*self._encoding.notices, *above, *dialect.notices, *renamed]
         self.n_rows: int | None = None  # once all have been read
         self._quote_char = self._find_quotes()
-        found = options._replace(
+        as_read = options._replace(
             delimiter=dialect.delimiter, encoding=self._encoding.name,
             header=dialect.header is not None, sheet=None,
         )  # fmt: skip
         self.source = Source(
-            path.name, "csv", path.stat().st_size, digest_file(path), found, describe(dialect),
+            path.name, "csv", path.stat().st_size, digest_file(path), as_read, describe(dialect),
             decimal=dialect.mark.decimal, decimal_shown=dialect.mark.basis != "assumed",
         )  # fmt: skip
 
@@ -177,17 +177,17 @@ class TextBlocks:
         except pa.ArrowInvalid:
             return None
 
-    def _find_encoding(self, head: bytes, given: str | None) -> _Encoding:
+    def _find_encoding(self, head: bytes, named: str | None) -> _Encoding:
         """The encoding in which all of the file can be read, as the one-piece reader chooses it."""
         whole = head if len(head) < _HEAD_BYTES else _cut(head)
-        found = to_utf8(whole, given).encoding
-        if given is not None or (found.startswith("utf-") and found != "utf-8"):
-            if not self._is_valid(found):
+        encoding = to_utf8(whole, named).encoding
+        if named is not None or (encoding.startswith("utf-") and encoding != "utf-8"):
+            if not self._is_valid(encoding):
                 raise TableError(
-                    f"The file is not valid {given or found} text: choose another encoding, such "
-                    "as utf-8 or cp1252."
+                    f"The file is not valid {named or encoding} text: choose another encoding, "
+                    "such as utf-8 or cp1252."
                 )
-            return _Encoding(found, "strict", ())
+            return _Encoding(encoding, "strict", ())
         if self._is_valid("utf-8"):
             return _Encoding("utf-8", "strict", ())
         repaired = head.decode("utf-8", errors="ignore")[: _HEAD_BYTES - 1]
@@ -196,7 +196,7 @@ class TextBlocks:
         damaged = sum(piece.count("\ufffd".encode()) for piece in pieces)
         if damaged < MOST_DAMAGED * beyond_ascii:
             return _Encoding("utf-8", STRAY, (stray_sentence(damaged),))
-        old = found if found != "utf-8" and self._is_valid(found) else "latin-1"
+        old = encoding if encoding != "utf-8" and self._is_valid(encoding) else "latin-1"
         return _Encoding(old, "strict", (encoding_sentence(old),))
 
     def _is_valid(self, encoding: str) -> bool:
@@ -249,17 +249,17 @@ class _Stream(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """As many bytes as wanted, fewer only at the end."""
-        found, n_found = [], 0
-        while size < 0 or n_found < size:
+        parts, n_bytes = [], 0
+        while size < 0 or n_bytes < size:
             if not self._left:
                 self._left = next(self._pieces, b"")
                 if not self._left:
                     break
-            taken = self._left if size < 0 else self._left[: size - n_found]
-            found.append(taken)
-            n_found += len(taken)
-            self._left = self._left[len(taken) :]
-        return b"".join(found)
+            part = self._left if size < 0 else self._left[: size - n_bytes]
+            parts.append(part)
+            n_bytes += len(part)
+            self._left = self._left[len(part) :]
+        return b"".join(parts)
 
 
 def _cut(head: bytes) -> bytes:

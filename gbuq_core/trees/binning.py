@@ -106,9 +106,9 @@ def _fit_column(
     weight: np.ndarray | None,
 ) -> tuple[ColumnCoding, np.ndarray]:
     none = np.empty(0)
-    found, distinct = factorize(column, name)
+    places, distinct = factorize(column, name)
     levels = find_levels(distinct)
-    codes, missing = level_codes(found, distinct, levels)
+    codes, missing = level_codes(places, distinct, levels)
     has_missing = bool(missing.any())
     if len(levels) + has_missing <= MAX_ONE_HOT_LEVELS:
         codes[missing] = len(levels)
@@ -156,8 +156,7 @@ def _weighted_means(
             squares = np.square(v - mean[c])
             within = np.stack([np.bincount(c, w * part, n_levels) for part in squares.T], axis=1)
             share = variance * n / (variance * n + within / n)
-        found = np.where(np.isnan(share), overall, share * mean + (1.0 - share) * overall)
-        return found, overall
+        return np.where(np.isnan(share), overall, share * mean + (1.0 - share) * overall), overall
 
     means, fallback = learn(slice(None))
     encoded = np.empty((len(codes), len(fallback)))

@@ -64,19 +64,19 @@ def find_leaves(columns, is_category, forest, tree, low, high, leaves):
     ``columns`` (n_features, n) uint8 holds binned rows; ``leaves`` is uint8 where trees have at
     most eight levels, which is fastest, or uint16.
     """
-    one = leaves.dtype.type
+    code_type = leaves.dtype.type
     leaves[:] = 0
     for level in range(forest.levels[tree]):
         feature = forest.features[tree, level]
         code = forest.bins[tree, level]
         column = columns[feature, low:high]
-        bit = one(1 << level)
+        bit = code_type(1 << level)
         if is_category[feature]:
             for i in range(column.shape[0]):
-                leaves[i] |= bit if column[i] == code else one(0)
+                leaves[i] |= bit if column[i] == code else code_type(0)
         else:
             for i in range(column.shape[0]):
-                leaves[i] |= bit if column[i] > code else one(0)
+                leaves[i] |= bit if column[i] > code else code_type(0)
 
 
 @njit(nogil=True, cache=True)

@@ -102,7 +102,7 @@ def replay_splits(ranks, replay, first_tree, last_tree, first_row, last_row, out
     """
     n_trees = last_tree - first_tree
     block = np.empty((n_trees, _BLOCK), ranks.dtype)
-    one = ranks.dtype.type
+    rank_type = ranks.dtype.type
     for low in range(first_row, last_row, _BLOCK):
         width = min(_BLOCK, last_row - low)
         for tree in range(first_tree, last_tree):
@@ -110,8 +110,8 @@ def replay_splits(ranks, replay, first_tree, last_tree, first_row, last_row, out
             leaf[:] = replay.start[tree]
             for split in range(replay.begin[tree], replay.begin[tree + 1]):
                 column = ranks[replay.plane[split]][low : low + width]
-                rank = one(replay.rank[split])
-                old, new = one(replay.old[split]), one(replay.new[split])
+                rank = rank_type(replay.rank[split])
+                old, new = rank_type(replay.old[split]), rank_type(replay.new[split])
                 for j in range(width):
                     moves = (leaf[j] == old) & (column[j] > rank)
                     leaf[j] = new if moves else leaf[j]

@@ -182,4 +182,6 @@ def test_newer_versions_are_refused(file, monkeypatch):
     header["version"] = 2
     content = archive.write_archive(header, arrays)
     monkeypatch.undo()
-    assert refusal(content).startswith("The model file has format version 2, but this gbuq reads")
+    assert refusal(content).startswith(
+        "The model file has format version 2 (this gbuq reads 1), probably"
+    )

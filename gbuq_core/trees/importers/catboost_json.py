@@ -102,31 +102,31 @@ def read_catboost_document(document: Any, loss: str = "") -> PlainTrees:
     loss = _find_loss(info, loss)
     scale, bias = document["scale_and_bias"]
     base = np.atleast_1d(np.asarray(bias, np.float64))
-    found = _Splits()
+    splits = _Splits()
     if "oblivious_trees" in document:
         for tree in document["oblivious_trees"]:
-            _add_symmetric(tree, features, found)
+            _add_symmetric(tree, features, splits)
     else:
         for tree in document["trees"]:
-            _add_nested(tree, features, found)
-    if not found.sizes:
+            _add_nested(tree, features, splits)
+    if not splits.sizes:
         raise _damaged("it has no trees")
-    widths = {values.shape[1] for values in found.values}
+    widths = {values.shape[1] for values in splits.values}
     if len(widths) > 1:
         raise _damaged("its leaves have different numbers of values")
     width = widths.pop()
     if len(base) == 1 and width > 1:
         base = np.repeat(base, width)
     task, link = _link(loss, width)
-    n_trees, trees = len(found.sizes), found.trees()
+    n_trees, trees = len(splits.sizes), splits.trees()
     decays = shrink_factors(parameters.get("boosting_options", {}), n_trees)
     return PlainTrees(
         kind="catboost", task=task, n_features=features.n_features, names=features.names,
-        trees=trees, leaf_values=np.concatenate(found.values), output=np.zeros(n_trees, np.int32),
+        trees=trees, leaf_values=np.concatenate(splits.values), output=np.zeros(n_trees, np.int32),
         base=base, scale=float(scale), slope=1.0, decays=decays, link=link,
         per_iteration=1, averages=False, no_stages="" if parameters else "sum", single=True,
         flushes=False,
-        levels_begin=np.zeros(found.n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
+        levels_begin=np.zeros(splits.n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
         categories=(), classes=_classes(info, task),
         hashed=np.array(sorted(features.category.values()), np.int32),
     )  # fmt: skip
@@ -209,7 +209,7 @@ def _read_split(split: Any, features: _Features) -> tuple[int, float, bool]:
     return features.place[number], float(split["border"]), features.nan_left[number]
 
 
-def _add_symmetric(tree: Any, features: _Features, found: _Splits) -> None:
+def _add_symmetric(tree: Any, features: _Features, splits: _Splits) -> None:
     """A tree whose levels share a split: bit k of a leaf's number is the answer to split k.
 
     The last split becomes the root, so that a node's two children decide the next lower bit::
@@ -219,8 +219,8 @@ def _add_symmetric(tree: Any, features: _Features, found: _Splits) -> None:
         split 0        3   4   5   6
         leaves        0 1 2 3 4 5 6 7     (read from left to right)
     """
-    splits = [_read_split(split, features) for split in tree["splits"] or []]
-    depth = len(splits)
+    levels = [_read_split(split, features) for split in tree["splits"] or []]
+    depth = len(levels)
     if depth > _DEEPEST:
         raise _damaged("a tree is too deep")
     values = np.asarray(tree["leaf_values"], np.float64)
@@ -232,17 +232,17 @@ def _add_symmetric(tree: Any, features: _Features, found: _Splits) -> None:
     last = level == depth - 1
     left[last], right[last] = ~(left[last] - len(node)), ~(right[last] - len(node))
     feature, border, nan_left = (
-        np.array([split[part] for split in splits[::-1]]) for part in range(3)
+        np.array([split[part] for split in levels[::-1]]) for part in range(3)
     )
     if not depth:
-        found.add([], [], [], [], [], values.reshape(1, -1))
+        splits.add([], [], [], [], [], values.reshape(1, -1))
         return
-    found.add(
+    splits.add(
         left, right, feature[level], border[level], nan_left[level], values.reshape(2**depth, -1)
     )
 
 
-def _add_nested(tree: Any, features: _Features, found: _Splits) -> None:
+def _add_nested(tree: Any, features: _Features, splits: _Splits) -> None:
     """A tree of nodes within nodes, without recursion."""
     left: list[int] = []
     right: list[int] = []
@@ -265,7 +265,7 @@ def _add_nested(tree: Any, features: _Features, found: _Splits) -> None:
     if len({value.shape for value in values}) > 1 or values[0].ndim != 1:
         raise _damaged("its leaves have different numbers of values")
     feature, border, nan_left = ([part[k] for part in parts] for k in range(3))
-    found.add(left, right, feature, border, nan_left, np.stack(values))
+    splits.add(left, right, feature, border, nan_left, np.stack(values))
 
 
 def _find_loss(info: Any, given: str) -> str:

@@ -56,8 +56,8 @@ class CatBoostSource(LeafSource):
         if self.task == "classification":
             return self._ask("predict", rows, prediction_type="Probability")
         values = self._ask("predict", rows, prediction_type="RawFormulaVal")
-        found = apply_link(self._link, values)
-        return found[:, 0] if self._link == "gaussian" else found  # the second is the variance
+        outputs = apply_link(self._link, values)
+        return outputs[:, 0] if self._link == "gaussian" else outputs  # the second is the variance
 
     def refuse_stages(self) -> None:
         """Refuse classes that are not one choice, and a sum of models."""

@@ -16,7 +16,7 @@ def prepare() -> None:
     import catboost  # noqa: F401
 
 
-def answer(asked: dict[str, Any], payload: bytes) -> bytes:
+def answer(question: dict[str, Any], payload: bytes) -> bytes:
     """A word, if the file has not ended the process."""
     import catboost
     import numpy as np

@@ -23,9 +23,9 @@ def source_importances(source: LeafSource) -> np.ndarray:
     """
     if source.importances is not None:
         return source.importances.copy()
-    given = np.asarray(_ask(source), np.float64)
-    total = given.sum()
-    return given / total if total > 0.0 else given
+    gains = np.asarray(_ask(source), np.float64)
+    total = gains.sum()
+    return gains / total if total > 0.0 else gains
 
 
 def _ask(source: LeafSource) -> Any:

@@ -142,9 +142,9 @@ def _levels_of(parts: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
         for split in np.flatnonzero(kinds & _CATEGORICAL):
             chosen = int(part["threshold"][split])
             mine = words[ends[chosen] : ends[chosen + 1]].astype("<u4").view(np.uint8)
-            found = np.flatnonzero(np.unpackbits(mine, bitorder="little"))
-            counts[-1][split] = len(found)
-            levels.append(found)
+            members = np.flatnonzero(np.unpackbits(mine, bitorder="little"))
+            counts[-1][split] = len(members)
+            levels.append(members)
     begin = begins(np.concatenate(counts))
     return begin, np.concatenate(levels).astype(np.int32) if levels else np.zeros(0, np.int32)
 

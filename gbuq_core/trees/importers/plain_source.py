@@ -14,7 +14,7 @@ import numpy as np
 
 from gbuq_core.array_checks import begins
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
-from gbuq_core.model_files.contents import is_text, require, take, whole
+from gbuq_core.model_files.contents import Arrays, is_text, require, take, whole
 from gbuq_core.presentation import counted
 from gbuq_core.progress import advance
 from gbuq_core.trees.importers.objectives import LINKS, apply_link
@@ -169,7 +169,7 @@ class PlainSource(LeafSource):
             for s in splits[counts > 0]
         ]
         old = self.plain.trees
-        taken = NumericTrees(
+        kept = NumericTrees(
             begin=begins(np.diff(begin)[trees]),
             left=old.left[splits], right=old.right[splits], feature=old.feature[splits],
             threshold=old.threshold[splits], missing=old.missing[splits],
@@ -177,7 +177,7 @@ class PlainSource(LeafSource):
         )  # fmt: skip
         forest = PlainSource(
             self.plain._replace(
-                trees=taken,
+                trees=kept,
                 leaf_values=self.plain.leaf_values[leaves],
                 output=self.plain.output[trees],
                 levels_begin=begins(counts),
@@ -240,8 +240,8 @@ class PlainSource(LeafSource):
         for place, own in zip(places, levels, strict=True):
             codes = {level: float(code) for code, level in enumerate(own)}
             column = rows.iloc[:, place].cat
-            found = [codes.get(str(level), np.nan) for level in column.categories]
-            rows.isetitem(place, np.append(found, np.nan)[column.codes])  # -1 is missing: the last
+            known = [codes.get(str(level), np.nan) for level in column.categories]
+            rows.isetitem(place, np.append(known, np.nan)[column.codes])  # -1 is missing: the last
         return rows
 
     def _walk(self, X: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -275,19 +275,18 @@ class PlainSource(LeafSource):
         return out
 
     def _predict(self, rows: Any) -> np.ndarray:
-        found = self.predict_outputs(rows)
-        if self.task == "regression":
-            return found[:, 0]  # a gaussian's second output is its variance
-        return found
+        outputs = self.predict_outputs(rows)
+        # A gaussian's second output is its variance.
+        return outputs[:, 0] if self.task == "regression" else outputs
 
     def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
         return self._link(self.predict_raw(rows, iterations))
 
     def _link(self, raw: np.ndarray) -> np.ndarray:
         """Predictions (..., n_outputs) of sums; of two classes both."""
-        found = apply_link(self.plain.link, raw, self.plain.slope)
+        linked = apply_link(self.plain.link, raw, self.plain.slope)
         is_second = self.task == "classification" and raw.shape[-1] == 1
-        return np.concatenate([1.0 - found, found], axis=-1) if is_second else found
+        return np.concatenate([1.0 - linked, linked], axis=-1) if is_second else linked
 
     def _add(self, leaves: np.ndarray, ends: np.ndarray, sums: np.ndarray) -> None:
         """Add the values of leaves (n, n_trees) up to each of ``ends`` to (n_stages, n, k)."""
@@ -351,7 +350,7 @@ def describe_plain(plain: PlainTrees) -> tuple[dict[str, Any], dict[str, np.ndar
     return header, arrays
 
 
-def read_plain(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PlainSource:
+def read_plain(header: Mapping[str, Any], arrays: Arrays) -> PlainSource:
     """The model that `describe_plain` has described, all of it checked."""
     parts: dict[str, Any] = {
         key: take(arrays, key, dtype, (None,) * n_axes)

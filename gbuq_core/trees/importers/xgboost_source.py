@@ -115,9 +115,7 @@ class XGBoostSource(LeafSource):
 
 def _chances(margins: np.ndarray, is_staged: bool = False) -> np.ndarray:
     """Probabilities of sums: of the second of two classes, or of all classes on the last axis."""
-    found: np.ndarray
-    found = expit(margins) if margins.ndim == 1 + is_staged else softmax(margins, axis=-1)
-    return found
+    return expit(margins) if margins.ndim == 1 + is_staged else softmax(margins, axis=-1)
 
 
 def from_xgboost(model: Any, task: str) -> XGBoostSource:

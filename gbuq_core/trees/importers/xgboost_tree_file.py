@@ -296,11 +296,11 @@ def _read_categories(cats: Any, n_features: int) -> tuple[tuple[str, ...], ...]:
     columns = list(cats.get("enc", []))
     if len(columns) not in (0, n_features):
         raise _damaged("it does not describe the categories of all features")
-    found = []
+    levels_ = []
     for column in columns:
         values = np.asarray(column["values"])
         if "offsets" not in column and len(values):
-            found.append(tuple(map(str, values.tolist())))
+            levels_.append(tuple(map(str, values.tolist())))
         elif len(column.get("offsets", [])):
             ends = np.asarray(column["offsets"], np.int64)
             if ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():
@@ -309,8 +309,8 @@ def _read_categories(cats: Any, n_features: int) -> tuple[tuple[str, ...], ...]:
             if not letters.isascii():
                 return ()
             text = letters.decode("ascii")
-            found.append(tuple(text[low:high] for low, high in pairwise(ends)))
-    return tuple(found)
+            levels_.append(tuple(text[low:high] for low, high in pairwise(ends)))
+    return tuple(levels_)
 
 
 class _Tree(NamedTuple):
