@@ -46,7 +46,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 _NEEDED = {
     "catboost": "CatBoost models need", "lightgbm": "LightGBM models need",
     "xgboost": "XGBoost models need", "ngboost": "NGBoost needs", "stochtree": "XBART needs",
-    "mapie": "Conformal prediction needs",
+    "mapie": "Conformal prediction needs", "shtab": "Completion needs",
 }  # fmt: skip
 
 

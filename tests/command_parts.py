@@ -1,4 +1,6 @@
-"""Commands in this process, and the one sentence with which they refuse."""
+"""Commands in this process: what they print, and the one sentence with which they refuse."""
+
+import json
 
 from gbuq_core.__main__ import main
 
@@ -11,11 +13,22 @@ def code_of(*words):
         return stopped.code
 
 
+def printed(capsys, *words):
+    """What a command that does its work writes to the standard output."""
+    assert main([*map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def record_of(capsys, *words):
+    """The JSON object of a command."""
+    return json.loads(printed(capsys, *words, "--json"))
+
+
 def refusal(capsys, *words):
     """The sentence with which a command refuses these words, having printed nothing else."""
     assert code_of(*words) == 2, words
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1), (words, said)
-    assert said.err.endswith((".\n", "?\n")), said.err  # the nearest option is a question
-    assert "Traceback" not in said.err
-    return said.err.rstrip("\n")
+    streams = capsys.readouterr()
+    assert (streams.out, streams.err.count("\n")) == ("", 1), (words, streams)
+    assert streams.err.endswith((".\n", "?\n")), streams.err  # the nearest option is a question
+    assert "Traceback" not in streams.err
+    return streams.err.rstrip("\n")

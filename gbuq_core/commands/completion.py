@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gbuq_core.errors import MissingPackage
+from gbuq_core.commands.misspelt import parsers_of
+from gbuq_core.lazy import import_optional
 
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 _FILES = ("train", "new", "file", "out", "next", "config", "project", "model")
@@ -34,18 +35,11 @@ def add_completion(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the script."""
-    try:
-        import shtab
-    except ImportError:
-        raise MissingPackage(
-            "Completion needs the package shtab: install it with pip install shtab."
-        ) from None
+    shtab = import_optional("shtab")
     parser: argparse.ArgumentParser = options.parser
     parser.prog = "gbuq"
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                for argument in command._actions:
-                    if argument.dest in _FILES:
-                        argument.complete = shtab.FILE
+    for command in parsers_of(parser).values():
+        for argument in command._actions:
+            if argument.dest in _FILES:
+                argument.complete = shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, shell=options.shell))

@@ -64,9 +64,7 @@ def restored(
     if second is None and for_second and (project.data is not None or options.sql):
         own, second = None, own
     table = projects.own_table(project, _named(own, project, options))
-    new = None
-    if second is not None:
-        new = read_file(second, options, to_score=True)
+    new = None if second is None else read_file(second, options, to_score=True)
     check_formats(options, new)
     return project, table, projects.restore_project(project, table, new)
 

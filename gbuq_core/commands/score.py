@@ -92,13 +92,8 @@ def add_score(commands: Any) -> None:
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file to score")
     add_project(add, "a single file is then NEW, and no option of a fit applies")
-    add(
-        "--out",
-        required=True,
-        metavar="OUT",
-        help="the file to write: Parquet if the name ends in .parquet, else CSV; - writes CSV to "
-        "the standard output",
-    )
+    add("--out", required=True, metavar="OUT", help="the file to write: Parquet if the name ends "
+        "in .parquet, else CSV; - writes CSV to the standard output")  # fmt: skip
     add_reading(add)
     add_given(add)
     add_model(add)

@@ -32,34 +32,19 @@ def add_table(add: Callable[..., Any], needs_target: bool = True) -> None:
 def add_reading(add: Callable[..., Any]) -> None:
     """Options of every command: the task, the columns, and how the table is read."""
     add("--task", choices=["regression", "classification"], help="default: decided by the target")
-    add(
-        "--category",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="read this column as categories",
-    )
-    add("--drop", action="append", default=[], metavar="NAME", help="do not use this column")
-    add(
-        "--use",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="use this column, even if it would be left out",
-    )
-    add("--kind", action="append", default=[], metavar="NAME=KIND", help="read a column as "
-        "numeric, category, date, identifier or text")  # fmt: skip
-    add("--missing", action="append", default=[], metavar="NAME=VALUES",
-        help="values that mean missing in a column, with commas between them; -999 is also "
-        "-999.0")  # fmt: skip
-    add("--keep-words", action="append", default=[], metavar="NAME",
-        help="words such as NA and null are values in this column, not missing")  # fmt: skip
+    several: dict[str, Any] = {"action": "append", "default": []}
+    add("--category", **several, metavar="NAME", help="read this column as categories")
+    add("--drop", **several, metavar="NAME", help="do not use this column")
+    add("--use", **several, metavar="NAME", help="use this column, even if it would be left out")
+    add("--kind", **several, metavar="NAME=KIND", help="read a column as numeric, category, date, "
+        "identifier or text")  # fmt: skip
+    add("--missing", **several, metavar="NAME=VALUES", help="values that mean missing in a column, "
+        "with commas between them; -999 is also -999.0")  # fmt: skip
+    add("--keep-words", **several, metavar="NAME", help="words such as NA and null are values in "
+        "this column, not missing")  # fmt: skip
     add_format(add)
-    add(
-        "--sql",
-        metavar="QUERY",
-        help="learn from the rows of this SELECT; a file given to score is then NEW",
-    )
+    add("--sql", metavar="QUERY", help="learn from the rows of this SELECT; a file given to score "
+        "is then NEW")  # fmt: skip
     add("--url", metavar="URL", help="of the database, as SQLAlchemy writes it, such as "
         "sqlite:///rows.db")  # fmt: skip
     add_options(add, ScorePlan, "split", "split_column", "scale")
@@ -67,10 +52,8 @@ def add_reading(add: Callable[..., Any]) -> None:
 
 def add_format(add: Callable[..., Any]) -> None:
     """Options of how a file is read."""
-    add(
-        "--delimiter",
-        help="between two cells of a text file, also tab or space; default: decided by the file",
-    )
+    add("--delimiter", help="between two cells of a text file, also tab or space; default: decided "
+        "by the file")  # fmt: skip
     add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
     add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
@@ -87,9 +70,7 @@ def read(options: argparse.Namespace) -> tuple[tables.Table, tables.Table | None
         table = tables.read_query(options.sql, options.url)
     else:
         table = read_file(options.train, options)
-    new = None
-    if options.new is not None:
-        new = read_file(options.new, options, to_score=True)
+    new = None if options.new is None else read_file(options.new, options, to_score=True)
     check_formats(options, table, new)
     return table, new
 

@@ -40,8 +40,7 @@ def watched(
     try:
         while not job.wait(_LOOK_SECONDS):
             if show:
-                words = compiling_words() or f"Training and scoring: {job.fraction:4.0%}"
-                say_progress(words)
+                say_progress(compiling_words() or f"Training and scoring: {job.fraction:4.0%}")
     except KeyboardInterrupt:
         job.stop()
         job.wait(10)

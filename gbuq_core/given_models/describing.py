@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import numpy as np
-
 from gbuq_core.boosting import VirtualEnsemble
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.given_models.reading import GivenModel
 from gbuq_core.presentation import counted
-from gbuq_core.trees.importers.replaying import NumericTrees
+from gbuq_core.trees.importers.plain_source import deepest
 
 # How each library writes the loss: the word that begins it, and what follows. Files of CatBoost put
 # slashes before the quotes of a text within a text.
@@ -49,18 +47,6 @@ def summarize_model(model: GivenModel) -> ModelSummary:
         classes=source.plain.classes,
         tells=tuple(_tells(model)),
     )
-
-
-def deepest(trees: NumericTrees) -> int:
-    """The most splits on a way from a root to a leaf."""
-    sizes = np.diff(trees.begin)
-    first = np.repeat(trees.begin[:-1], sizes)  # of each split, the root of its tree
-    here, depth = trees.begin[:-1][sizes > 0], 0
-    while len(here):
-        depth += 1
-        children = np.concatenate([trees.left[here], trees.right[here]])
-        here = (np.tile(first[here], 2) + children)[children >= 0]
-    return depth
 
 
 def _loss_of(model: GivenModel) -> str:

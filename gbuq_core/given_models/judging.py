@@ -59,12 +59,6 @@ class GivenJudge:
     Trains no tree. The rows that the model was trained on are needed: they are the neighbours, and
     what is novel is far from them.
 
-    Attributes
-    ----------
-    n_neighbors_ : int or None
-    notices : tuple of str
-        Which number is what, and which method does not go with this model and why.
-
     >>> import lightgbm
     >>> from gbuq_core.given_models import GivenJudge, match_table, read_model
     >>> rng = np.random.default_rng(0)
@@ -115,6 +109,7 @@ class GivenJudge:
         self._asks_macau = self._macau is not None and is_ensemble
         if source.plain.link == "sigmoids":
             notices.insert(0, _ONE_VS_ALL)
+        # Which number is what, and which method does not go with this model and why.
         self.notices = (self._knowledge_notice(why_none), *notices)
 
     def judge(self, X: pd.DataFrame) -> GivenRows:
@@ -158,10 +153,7 @@ class GivenJudge:
         """How much each of the model's columns adds to a row's novelty, (n, n_features) shares."""
         if self._macau is None:
             return None
-        shares: NDArray[np.float64] = self._macau.explain_novelty(
-            self.matched.rows(X), normalize=True
-        )
-        return shares
+        return self._macau.explain_novelty(self.matched.rows(X), normalize=True)
 
     def _of_regression(
         self, rows: NDArray[np.float64], members: Any, scale: NDArray[np.float64]

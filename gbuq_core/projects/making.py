@@ -133,20 +133,13 @@ def fit_project(
     fits = fit_for_new(training, settled.plan)
     rows, predictions, scores = judge_measured(fits, training, settled.plan)
     held = HeldOut(rows, training.y[rows], predictions, training.target.classes)
+    questions = map(str, ask_about_split(table, training, settled.plan))
+    warnings = *heavy_held(training, held), *split_warnings(table, training)
     return _project(
         table,
         training,
         models=_models("new_file", settled, training, fits, held, scores),
-        notices=tuple(
-            dict.fromkeys(
-                (
-                    *map(str, ask_about_split(table, training, settled.plan)),
-                    *heavy_held(training, held),
-                    *split_warnings(table, training),
-                    *training.notices,
-                )
-            )
-        ),
+        notices=tuple(dict.fromkeys((*questions, *warnings, *training.notices))),
         with_data=with_data,
         plan=plan,
         task=task,

@@ -102,11 +102,7 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
-        plain: dict[str, Any] = json.loads(json.dumps({
-            "inputs": dict(self.inputs), "settings": dict(self.settings), "seed": self.seed,
-            "n_parts": self.n_parts, "suffix": self.suffix, "version": self.version,
-        }))  # fmt: skip
-        return plain
+        return json.loads(json.dumps(vars(self), default=dict))
 
 
 def part_name(number: int, suffix: str) -> str:

@@ -417,12 +417,12 @@ def _judge(facts: _Facts) -> list[str]:
     if bad.n:
         where = "The first is" if bad.n > 1 else "It is"
         notices[0] += f" {where} in row {bad.row:,} {_AS_COUNTED}."
-    return [f"Second file: {facts.said}", *notices] if facts.mark_notice else notices
+    return [f"Second file: {facts.mark_notice}", *notices] if facts.mark_notice else notices
 
 
 def _target_notices(facts: _Facts, name: str) -> list[str]:
     where = f"the target {shown(name)} of the second file"
-    notices = [f"Second file: {facts.said}"] if facts.mark_notice else []
+    notices = [f"Second file: {facts.mark_notice}"] if facts.mark_notice else []
     if facts.bad.n:
         notices.append(
             f"{counted(facts.bad.n, 'row')} with text in {where} count as missing; the first is "

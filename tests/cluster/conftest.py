@@ -116,18 +116,18 @@ class Processes:
 def processes(tmp_path_factory, require_or_fail):
     there = importlib.util.find_spec("distributed") is not None
     require_or_fail(there, "Dask is not installed (extra cluster)")
-    found = Processes(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.close()
+    servers = Processes(tmp_path_factory.mktemp("cluster"))
+    yield servers
+    servers.close()
 
 
 @pytest.fixture
 def cluster(processes):
     """Two workers, however many the test before has left."""
     processes.keep_workers(2)
-    with open_cluster(processes.address, n_workers=2, timeout=SECONDS) as found:
-        wait_until(lambda: found.n_workers == 2)
-        yield found
+    with open_cluster(processes.address, n_workers=2, timeout=SECONDS) as connected:
+        wait_until(lambda: connected.n_workers == 2)
+        yield connected
 
 
 def wait_until(is_so, seconds=SECONDS):

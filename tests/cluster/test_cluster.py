@@ -36,13 +36,13 @@ def model(table):
     return BoostedEnsembleRegressor(n_members=9, n_trees=30, random_state=0).fit(*table)
 
 
-def assert_same(found, expected):
+def assert_same(actual, expected):
     if isinstance(expected, tuple):
-        assert type(found) is type(expected)
-        for a, b in zip(found, expected, strict=True):
+        assert type(actual) is type(expected)
+        for a, b in zip(actual, expected, strict=True):
             np.testing.assert_array_equal(a, b)
     else:
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual, expected)
 
 
 def regressor():
@@ -82,9 +82,9 @@ def test_neighbours_in_blocks_are_the_same(cluster, table, n_blocks):
     model = IBUGRegressor(trees, n_neighbors=10, random_state=0)
     model.fit(X[:24], y[:24], X[24:], y[24:])
     spread = search_parts(cluster, model, n_blocks)
-    found, expected = spread.kneighbors(X[:50]), model.kneighbors(X[:50])
+    near, expected = spread.kneighbors(X[:50]), model.kneighbors(X[:50])
     assert (np.diff(expected.affinities) == 0).mean() > 0.5  # there are many ties to break
-    assert_same(found, expected)
+    assert_same(near, expected)
     assert_same(tuple(spread.predict_distribution(X[:5])), tuple(model.predict_distribution(X[:5])))
 
 
@@ -123,12 +123,12 @@ def test_what_a_worker_refuses_arrives(cluster):
 def test_a_worker_killed_half_way_costs_nothing(cluster, processes, table, model):
     X = table[0]
     parts = [X[low : low + 5] for low in range(0, N_ROWS, 5)]
-    found = {}
+    members = {}
     for index, part in cluster.each(slow_members, (model, 0.02), parts):
-        found[index] = part
-        if len(found) == 20:
+        members[index] = part
+        if len(members) == 20:
             os.kill(processes.workers[0].pid, signal.SIGKILL)
-    joined = np.concatenate([found[index] for index in range(len(parts))], axis=1)
+    joined = np.concatenate([members[index] for index in range(len(parts))], axis=1)
     assert_same(joined, model.predict_members(X))
     assert cluster.n_workers == 1
 

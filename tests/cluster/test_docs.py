@@ -15,7 +15,7 @@ def test_the_script_of_the_docs_runs(tmp_path, require_or_fail):
     require_or_fail(there, "Dask is not installed (extra cluster)")
     text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (said,) = re.findall(r"It prints `(.*?)`", text)
+    (printed,) = re.findall(r"It prints `(.*?)`", text)
     script = tmp_path / "script.py"
     script.write_text(code)
     done = subprocess.run(
@@ -23,4 +23,4 @@ def test_the_script_of_the_docs_runs(tmp_path, require_or_fail):
         text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == said
+    assert done.stdout.strip() == printed

@@ -73,19 +73,19 @@ def test_a_lost_scheduler_is_survived_by_resuming(processes, folder, tmp_path, m
         worker.kill()
         worker.wait()
     processes.start_scheduler()
-    found = score_there(resume=True)
-    assert 3 <= found.n_kept < found.n_parts == 21
+    scored = score_there(resume=True)
+    assert 3 <= scored.n_kept < scored.n_parts == 21
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
 
 
 def test_a_scheduler_that_stands_still_is_not_waited_for(cluster, processes, monkeypatch):
-    found = cluster.each(threads_of_a_worker, None, range(20))
-    next(found)
+    answers = cluster.each(threads_of_a_worker, None, range(20))
+    next(answers)
     monkeypatch.setattr(spreading, "_PATIENCE", 1.0)
     processes.scheduler.send_signal(signal.SIGSTOP)
     try:
         with pytest.raises(ClusterError, match="scheduler has not answered for 1 s"):
-            list(found)
+            list(answers)
     finally:
         processes.scheduler.send_signal(signal.SIGCONT)
 

@@ -12,7 +12,7 @@ import catboost
 import lightgbm
 import pandas as pd
 import pytest
-from command_parts import refusal
+from command_parts import printed, record_of, refusal
 
 import gbuq_core
 from gbuq_core import MacauClassifier
@@ -71,16 +71,14 @@ def test_a_table_is_told_by_its_columns(tmp_path, capsys):
     frame = pd.DataFrame({"x": [1.5, 2.5, None] * 5, "red\u202e": ["a", "b", "c"] * 5})
     path = tmp_path / "rows.csv"
     frame.assign(y=range(15)).to_csv(path, index=False, sep=";")
-    assert main(["info", str(path), "--delimiter", ";"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("rows.csv holds a table: 15 rows and 3 columns, ")
-    assert "\u202e" not in said
-    assert "red?" in said
-    assert 'A likely target is "y"' in said
-    assert main(["info", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["holds"], found["rows"], found["suggested_target"]) == ("table", 15, "y")
-    assert [column["missing"] for column in found["columns"]] == [5, 0, 0]
+    text = printed(capsys, "info", str(path), "--delimiter", ";")
+    assert text.startswith("rows.csv holds a table: 15 rows and 3 columns, ")
+    assert "\u202e" not in text
+    assert "red?" in text
+    assert 'A likely target is "y"' in text
+    record = record_of(capsys, "info", str(path))
+    assert (record["holds"], record["rows"], record["suggested_target"]) == ("table", 15, "y")
+    assert [column["missing"] for column in record["columns"]] == [5, 0, 0]
 
 
 def test_a_saved_model_is_told_by_its_header(tmp_path, capsys):
@@ -88,16 +86,14 @@ def test_a_saved_model_is_told_by_its_header(tmp_path, capsys):
     path = tmp_path / "model.gbuq"
     model = MacauClassifier(n_trees=2, random_state=0).fit(X, ["no", "yes"] * 30)
     model.save(path)
-    assert main(["info", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("model.gbuq holds a saved model (MacauClassifier), ")
-    assert "It reads 2 features: a, b." in said
-    assert "It tells 2 classes apart: no, yes." in said
-    assert "  n_trees = 2" in said
-    assert main(["info", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["holds"], found["kind"]) == ("model", "MacauClassifier")
-    assert found["settings"]["n_trees"] == 2
+    text = printed(capsys, "info", str(path))
+    assert text.startswith("model.gbuq holds a saved model (MacauClassifier), ")
+    assert "It reads 2 features: a, b." in text
+    assert "It tells 2 classes apart: no, yes." in text
+    assert "  n_trees = 2" in text
+    record = record_of(capsys, "info", str(path))
+    assert (record["holds"], record["kind"]) == ("model", "MacauClassifier")
+    assert record["settings"]["n_trees"] == 2
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     refusal(capsys, "info", path)
@@ -111,18 +107,16 @@ def test_a_model_of_a_library_is_told_by_its_trees(tmp_path, capsys, monkeypatch
     booster = lightgbm.train(settings, lightgbm.Dataset(X, X.a * 1.0), 20)
     path = tmp_path / "model.txt"
     path.write_text(booster.model_to_string())
-    assert main(["info", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert "LightGBM regression, boosted trees: 20 trees, 2 features." in said
+    text = printed(capsys, "info", str(path))
+    assert "LightGBM regression, boosted trees: 20 trees, 2 features." in text
     n_leaves = int(booster.trees_to_dataframe()["left_child"].isna().sum())
-    assert f"The loss is regression. 20 rounds, {n_leaves} leaves, at most 2 splits" in said
-    assert "It reads 2 features: a, b." in said
-    assert "gbuq score TRAIN NEW --model model.txt tells of each row: the prediction; " in said
+    assert f"The loss is regression. 20 rounds, {n_leaves} leaves, at most 2 splits" in text
+    assert "It reads 2 features: a, b." in text
+    assert "gbuq score TRAIN NEW --model model.txt tells of each row: the prediction; " in text
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    assert main(["info", "-", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["library"], found["trees"], found["depth"]) == ("LightGBM", 20, 2)
-    assert found["features"] == ["a", "b"]
+    record = record_of(capsys, "info", "-")
+    assert (record["library"], record["trees"], record["depth"]) == ("LightGBM", 20, 2)
+    assert record["features"] == ["a", "b"]
     path.write_text(booster.model_to_string()[:200])
     refusal(capsys, "info", path)
 
@@ -137,18 +131,17 @@ def test_a_model_whose_file_names_no_loss_is_told_with_the_one_that_is_named(tmp
     path = tmp_path / "sum.cbm"
     catboost.sum_models(summands).save_model(str(path))
     assert "--loss on the command line" in refusal(capsys, "info", path)
-    assert main(["info", str(path), "--loss", "Poisson"]) == 0
-    said = capsys.readouterr().out
-    assert "The loss is Poisson. 6 rounds, " in said
-    assert "gbuq score TRAIN NEW --model sum.cbm --loss Poisson tells of each row" in said
+    text = printed(capsys, "info", str(path), "--loss", "Poisson")
+    assert "The loss is Poisson. 6 rounds, " in text
+    assert "gbuq score TRAIN NEW --model sum.cbm --loss Poisson tells of each row" in text
     assert main(["info", str(path), "--loss", "Poisson", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["loss"] == "Poisson"
     assert "loss must be one of" in refusal(capsys, "info", path, "--loss", "Poison")
     summands[0].save_model(str(path))
     assert "was trained with RMSE, not" in refusal(capsys, "info", path, "--loss", "Poisson")
     (tmp_path / "rows.csv").write_text("x,y\n1,2\n3,4\n")
-    told = refusal(capsys, "info", tmp_path / "rows.csv", "--loss", "RMSE")
-    assert told == "--loss is for a model of CatBoost: leave it out."
+    sentence = refusal(capsys, "info", tmp_path / "rows.csv", "--loss", "RMSE")
+    assert sentence == "--loss is for a model of CatBoost: leave it out."
 
 
 def test_files_that_cannot_be_told_are_one_sentence(tmp_path, capsys):
@@ -159,22 +152,19 @@ def test_files_that_cannot_be_told_are_one_sentence(tmp_path, capsys):
 
 
 def test_every_method_is_listed(capsys):
-    assert main(["methods", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["methods"]
-    assert [one["key"] for one in found] == list(METHODS)
-    by_key = {one["key"]: one for one in found}
+    records = record_of(capsys, "methods")["methods"]
+    assert [record["key"] for record in records] == list(METHODS)
+    by_key = {record["key"]: record for record in records}
     assert by_key["gp"]["scores"] == ["regression"]
     assert by_key["isolation"]["scores"] == []
-    assert main(["methods", "--task", "novelty", "--quiet"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(capsys, "methods", "--task", "novelty", "--quiet").splitlines()
     novel = [key for key, method in METHODS.items() if "novelty" in method.tasks]
     assert [line.split()[0] for line in lines] == ["Method", *novel]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_completion_names_commands_and_options(shell, capsys):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
+    script = printed(capsys, "completion", shell)
     for word in ("gbuq", "score", "compare", "truncation-step", "two_clocks"):
         assert word in script, word
 
@@ -189,12 +179,12 @@ def test_bash_completes_a_command_and_an_option(tmp_path, capsys):
     COMP_WORDS=(gbuq comp); COMP_CWORD=1; _shtab_gbuq; echo "${{COMPREPLY[@]}}"
     COMP_WORDS=(gbuq score --trunc); COMP_CWORD=2; _shtab_gbuq; echo "${{COMPREPLY[@]}}"
     """
-    told = subprocess.run(
+    lines = subprocess.run(
         ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path,
         env={"PATH": os.environ["PATH"]},
     ).stdout.splitlines()  # fmt: skip
-    assert set(told[-2].split()) == {"compare", "completion"}
-    assert set(told[-1].split()) == {"--truncation-step", "--truncation-start"}
+    assert set(lines[-2].split()) == {"compare", "completion"}
+    assert set(lines[-1].split()) == {"--truncation-step", "--truncation-start"}
 
 
 def test_without_shtab_completion_is_one_sentence(monkeypatch, capsys):

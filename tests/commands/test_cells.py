@@ -45,8 +45,8 @@ def test_a_second_file_is_read_with_the_style_of_the_first(folder):
     asked = ["--target", "y", *MODEL]
     expected = written(folder, "plain_scored.csv", "score", rows, plain, *asked)
     assert len(np.unique(expected)) > 3  # 1,300 and 59,300 are not the same
-    found = written(folder, "scored.csv", "score", rows, new, *asked)
-    np.testing.assert_array_equal(found, expected)
+    scored = written(folder, "scored.csv", "score", rows, new, *asked)
+    np.testing.assert_array_equal(scored, expected)
     streamed = written(folder, "streamed.csv", "score", rows, new, *asked, "--stream")
     np.testing.assert_array_equal(streamed, expected)
     fitted = [word for word in asked if word not in ("--unfamiliarity", "no")]
@@ -65,15 +65,15 @@ def notices(capsys, folder, *words):
 
 
 def test_what_is_missing_is_said_and_can_be_changed(folder, capsys):
-    told = notices(capsys, folder)
-    assert 'Note: 15 cells of the column "risk" are None, which is kept as a value' in told
-    assert 'Note: 15 cells of the column "risk" ("NA") count as missing' in told
-    assert "Keep words (--keep-words)" in told
-    told = notices(capsys, folder, "--keep-words", "risk", "--missing", "gap=-999")
-    assert "risk" not in told
-    assert "gap" not in told  # -999.0 is -999, so it is no suspect any more
-    told = notices(capsys, folder, "--missing", "gap=-998")
-    assert 'No cell of the column "gap" is "-998"' in told
+    noted = notices(capsys, folder)
+    assert 'Note: 15 cells of the column "risk" are None, which is kept as a value' in noted
+    assert 'Note: 15 cells of the column "risk" ("NA") count as missing' in noted
+    assert "Keep words (--keep-words)" in noted
+    noted = notices(capsys, folder, "--keep-words", "risk", "--missing", "gap=-999")
+    assert "risk" not in noted
+    assert "gap" not in noted  # -999.0 is -999, so it is no suspect any more
+    noted = notices(capsys, folder, "--missing", "gap=-998")
+    assert 'No cell of the column "gap" is "-998"' in noted
 
 
 def test_words_are_kept_by_a_settings_file(folder, capsys):
@@ -82,5 +82,5 @@ def test_words_are_kept_by_a_settings_file(folder, capsys):
     capsys.readouterr()
     command = ["info", str(folder / "rows.csv"), "--json"]
     assert main(command) == 0
-    told = json.loads(capsys.readouterr().out)["notices"]
-    assert any("None" in notice for notice in told)
+    notes = json.loads(capsys.readouterr().out)["notices"]
+    assert any("None" in notice for notice in notes)

@@ -44,39 +44,39 @@ def score(*arguments):
 def test_it_writes_the_input_and_the_uncertainties(train, tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert score(train, "--target", "y", "--out", out, *FAST) == 0
-    found = pd.read_csv(out)
-    assert list(found.columns[:16]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
-    assert len(found) == 120
-    assert sorted(found.fold.unique()) == [1, 2, 3, 4, 5]
+    frame = pd.read_csv(out)
+    assert list(frame.columns[:16]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
+    assert len(frame) == 120
+    assert sorted(frame.fold.unique()) == [1, 2, 3, 4, 5]
     np.testing.assert_allclose(
-        found.total_uncertainty, found.data_uncertainty + found.knowledge_uncertainty, rtol=SAME_SUM
+        frame.total_uncertainty, frame.data_uncertainty + frame.knowledge_uncertainty, rtol=SAME_SUM
     )
-    pd.testing.assert_frame_equal(found[["x", "group", "y"]], frame_of(), check_dtype=False)
-    said = capsys.readouterr()
-    assert "Regression of y." in said.out
-    assert "RMSE" in said.out
-    assert "Traceback" not in said.err
+    pd.testing.assert_frame_equal(frame[["x", "group", "y"]], frame_of(), check_dtype=False)
+    streams = capsys.readouterr()
+    assert "Regression of y." in streams.out
+    assert "RMSE" in streams.out
+    assert "Traceback" not in streams.err
 
 
 def test_intervals_have_a_level_and_may_be_conformal(train, tmp_path, capsys):
     out = tmp_path / "out.csv"
     more = ["--target", "y", "--out", out, *FAST, "--unfamiliarity", "no"]
     assert score(train, *more, "--level", "0.8", "--conformal") == 0
-    found = pd.read_csv(out)
-    assert list(found.columns[3:6]) == ["prediction", "lower_80", "upper_80"]
-    half = (found.upper_80 - found.prediction) / found.total_uncertainty_std
-    factors = half.groupby(found.fold).agg(lambda part: part.max() - part.min())
+    frame = pd.read_csv(out)
+    assert list(frame.columns[3:6]) == ["prediction", "lower_80", "upper_80"]
+    half = (frame.upper_80 - frame.prediction) / frame.total_uncertainty_std
+    factors = half.groupby(frame.fold).agg(lambda part: part.max() - part.min())
     assert (factors < NEAR_ZERO).all()
     few = tmp_path / "few.csv"
     rows = "\n".join(f"{i % 9},{'ab'[i % 2]},{(37 * i) % 101 / 8 + i % 2}" for i in range(240))
     few.write_text(f"x,shop,y\n{rows}\n")
     words = ["--target", "y", "--out", out, *FAST, "--unfamiliarity", "no"]
     assert score(few, *words, "--conformal-by", "shop") == 0
-    found = pd.read_csv(out)
-    half = (found.upper_90 - found.prediction) / found.total_uncertainty_std
-    factors = half.groupby([found.fold, found.shop]).agg(lambda part: part.max() - part.min())
+    frame = pd.read_csv(out)
+    half = (frame.upper_90 - frame.prediction) / frame.total_uncertainty_std
+    factors = half.groupby([frame.fold, frame.shop]).agg(lambda part: part.max() - part.min())
     assert (factors < NEAR_ZERO).all()
-    assert half.round(9).nunique() > found.fold.nunique()
+    assert half.round(9).nunique() > frame.fold.nunique()
     assert score(few, *words, "--conformal-by", "town") == 2
     assert 'There is no column "town"' in capsys.readouterr().err
 
@@ -85,9 +85,9 @@ def test_a_second_file_and_parquet(train, tmp_path, capsys):
     new, out = tmp_path / "new.csv.gz", tmp_path / "out.parquet"
     new.write_bytes(gzip.compress(frame_of(30, seed=1).to_csv(index=False).encode()))
     assert score(train, new, "--target", "y", "--out", out, *FAST) == 0
-    found = pd.read_parquet(out)
-    assert list(found.columns[:16]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
-    assert len(found) == 30
+    frame = pd.read_parquet(out)
+    assert list(frame.columns[:16]) == ["x", "group", "y", *ADDED, *FAMILIARITY]
+    assert len(frame) == 30
     assert "On the second file: " in capsys.readouterr().out
 
 
@@ -103,8 +103,8 @@ def test_a_foreign_second_file_is_told_first(train, tmp_path, capsys):
     new, out = tmp_path / "new.csv", tmp_path / "out.csv"
     frame_of(30, seed=1).assign(x=lambda rows: rows.x + 90.0).to_csv(new, index=False)
     assert score(train, new, "--target", "y", "--out", out, *FAST) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("Warning: The second file is unlike the first: 100 % of its rows")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("Warning: The second file is unlike the first: 100 % of its rows")
     assert (pd.read_csv(out).unfamiliarity == 1.0).all()
 
 
@@ -115,9 +115,9 @@ def test_the_rows_to_label_next_are_a_file_of_their_own(tmp_path, capsys):
     frame.to_csv(path, index=False)
     common = [str(path), "--target", "y", "--out", str(out), *FAST, "--quiet"]
     assert score(*common, "--next", str(label), "--next-rows", "5") == 0
-    found = pd.read_csv(label)
-    assert found["rank"].tolist() == [1, 2, 3, 4, 5]
-    assert found["row"].between(101, 120).all()
+    frame = pd.read_csv(label)
+    assert frame["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert frame["row"].between(101, 120).all()
 
 
 def test_unfamiliarity_can_be_left_out(train, tmp_path):
@@ -146,9 +146,9 @@ def test_options_reach_the_fit(tmp_path):
                "--encoding", "cp1252", "--task", "classification", "--ensemble", "independent",
                "--members", "2", "--method", "sgb", "--seed", "3"]  # fmt: skip
     assert score(path, "--target", "y", "--out", out, *FAST, *options, "--quiet") == 0
-    found = pd.read_csv(out)
-    assert (found.total_uncertainty <= np.log(7) + NEAR_ZERO).all()
-    assert found.error.isin([0.0, 1.0]).all()
+    frame = pd.read_csv(out)
+    assert (frame.total_uncertainty <= np.log(7) + NEAR_ZERO).all()
+    assert frame.error.isin([0.0, 1.0]).all()
 
 
 def test_cells_that_a_spreadsheet_would_run_are_escaped(tmp_path):
@@ -157,10 +157,10 @@ def test_cells_that_a_spreadsheet_would_run_are_escaped(tmp_path):
     frame = frame.rename(columns={"x": "=cmd|' /C calc'!A0"})
     frame.to_csv(path, index=False)
     assert score(path, "--target", "y", "--out", out, *FAST, "--quiet") == 0
-    found = pd.read_csv(out)
-    assert found.columns[0] == "'=cmd|' /C calc'!A0"
-    assert set(found.group) == {"'=1+1", "'@x"}
-    assert found.iloc[:, 0].min() < 0  # negative numbers are numbers still
+    frame = pd.read_csv(out)
+    assert frame.columns[0] == "'=cmd|' /C calc'!A0"
+    assert set(frame.group) == {"'=1+1", "'@x"}
+    assert frame.iloc[:, 0].min() < 0  # negative numbers are numbers still
 
 
 def columns(**values):
@@ -227,8 +227,8 @@ def test_odd_files_are_scored_with_a_notice(name, tmp_path, capsys):
     path, out = tmp_path / "odd.csv", tmp_path / "out.csv"
     path.write_bytes(data)
     assert score(path, "--target", "y", "--out", out, *FAST) == 0
-    said = capsys.readouterr()
-    assert notice in said.err + said.out
+    streams = capsys.readouterr()
+    assert notice in streams.err + streams.out
     assert pd.read_csv(out).prediction.notna().all()
 
 
@@ -291,22 +291,22 @@ def test_a_program_that_cannot_score_ends_with_2(train, tmp_path, monkeypatch, c
     with pytest.raises(SystemExit) as stop:
         runpy.run_module("gbuq_core", run_name="__main__")
     assert stop.value.code == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == 'The table has no column "z": the columns are "x", "group" and "y".\n'
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err == 'The table has no column "z": the columns are "x", "group" and "y".\n'
 
 
 def test_stopping_none_uses_all_trees(train, tmp_path, capsys):
-    found = {}
+    frames = {}
     for rule in ("two_clocks", "none"):
         out = tmp_path / f"{rule}.csv"
         options = ["--method=sglb", "--trees=200", "--depth=4", f"--stopping={rule}"]
         assert score(train, "--target=y", "--out", out, *options, "--unfamiliarity=no") == 0
         assert ("The mean uses" in capsys.readouterr().err) == (rule == "two_clocks")
-        found[rule] = pd.read_csv(out)
-    assert list(found["none"].columns) == list(found["two_clocks"].columns)
+        frames[rule] = pd.read_csv(out)
+    assert list(frames["none"].columns) == list(frames["two_clocks"].columns)
     # All trees collapse the spread onto the training rows.
-    spread = {rule: frame.data_uncertainty.median() for rule, frame in found.items()}
+    spread = {rule: frame.data_uncertainty.median() for rule, frame in frames.items()}
     assert spread["none"] < 0.8 * spread["two_clocks"]
 
 
@@ -330,11 +330,11 @@ def test_any_method_of_the_records_scores_a_regression(train, tmp_path, method):
     out = tmp_path / "out.csv"
     options = ["--method", method, "--quiet", "--unfamiliarity=no"]
     assert score(train, "--target", "y", "--out", out, *options) == 0
-    found = pd.read_csv(out)
-    assert (found.total_uncertainty > 0.0).all()
-    knowledge = found.knowledge_uncertainty
+    frame = pd.read_csv(out)
+    assert (frame.total_uncertainty > 0.0).all()
+    knowledge = frame.knowledge_uncertainty
     assert knowledge.isna().all() if method == "knn" else (knowledge >= 0.0).all()
-    assert np.mean((found.prediction - found.y) ** 2) < 0.5 * np.var(found.y)
+    assert np.mean((frame.prediction - frame.y) ** 2) < 0.5 * np.var(frame.y)
 
 
 def test_a_forest_scores_classes_with_levels_and_gaps_that_it_has_not_seen(tmp_path, capsys):
@@ -348,12 +348,12 @@ def test_a_forest_scores_classes_with_levels_and_gaps_that_it_has_not_seen(tmp_p
     assert score(*files, "--target", "y", "--out", out, *options) == 0
     assert score(*files, "--target", "y", "--out", out, "--method", "gp") == 2
     assert "cannot score a table for classification" in capsys.readouterr().err
-    found = pd.read_csv(out)
-    assert found.unseen_level.tolist() == [True, False, False, False]
-    assert found.new_missing.tolist() == [False, True, False, False]
+    frame = pd.read_csv(out)
+    assert frame.unseen_level.tolist() == [True, False, False, False]
+    assert frame.new_missing.tolist() == [False, True, False, False]
     np.testing.assert_allclose(
-        found.total_uncertainty,
-        found.data_uncertainty + found.knowledge_uncertainty,
+        frame.total_uncertainty,
+        frame.data_uncertainty + frame.knowledge_uncertainty,
         rtol=CANCELLED,
     )
 
@@ -377,14 +377,14 @@ def test_methods_are_compared_and_written(train, tmp_path, capsys):
     out = tmp_path / "compared.csv"
     fast = ["--trees", "40", "--members", "2", "--depth", "3"]
     assert compare(train, "--target", "y", "--methods", "sgb, knn", "--out", out, *fast) == 0
-    said = capsys.readouterr().out
-    lines = said.splitlines()
+    text = capsys.readouterr().out
+    lines = text.splitlines()
     assert lines[0].split("  ")[0] == "Method"
     assert "NLL (nats)" in lines[0]
     assert lines[1].startswith("SGB")
     assert lines[2].startswith("kNN")
     assert lines[3].startswith("120 held-out rows, the same for all")
     assert sum("is best" in line for line in lines) == 4
-    found = pd.read_csv(out)
-    assert len(found) == 10
-    assert set(found.method) == {"SGB", "kNN"}
+    frame = pd.read_csv(out)
+    assert len(frame) == 10
+    assert set(frame.method) == {"SGB", "kNN"}

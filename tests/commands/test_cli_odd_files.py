@@ -48,9 +48,9 @@ def test_rows_go_to_the_standard_output_and_words_do_not(train, tmp_path, capsys
     assert main(["score", str(train), "--out", str(path), *FAST]) == 0
     capsysbinary.readouterr()
     assert main(["score", str(train), "--out", out, *FAST]) == 0
-    written, said = capsysbinary.readouterr()
+    written, words = capsysbinary.readouterr()
     assert written == path.read_bytes()
-    assert b"On rows held out" in said
+    assert b"On rows held out" in words
 
 
 def test_text_in_the_target_of_the_second_file_is_reported(train, tmp_path, capsys):

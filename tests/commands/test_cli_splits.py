@@ -32,14 +32,14 @@ def test_rows_are_split_by_group_or_time_and_learnt_on_a_log_scale(tmp_path, cap
     frame.to_csv(path, index=False)
     quick = [*FAST, "--unfamiliarity", "no"]
     assert score(path, "--target", "y", "--out", out, *quick) == 0
-    told = capsys.readouterr().err
-    assert "same units" not in told  # a patient has no level here
-    assert told.count("choose Split: by time") == 1  # as a warning, not as a note as well
+    notices = capsys.readouterr().err
+    assert "same units" not in notices  # a patient has no level here
+    assert notices.count("choose Split: by time") == 1  # as a warning, not as a note as well
     group = ["--split", "group", "--split-column", "patient"]
     assert score(path, "--target", "y", "--out", out, *quick, *group) == 0
-    told = capsys.readouterr().err
-    assert "split by group: 24 values" in told
-    assert 'Warning: The column "patient"' not in told
+    notices = capsys.readouterr().err
+    assert "split by group: 24 values" in notices
+    assert 'Warning: The column "patient"' not in notices
     assert pd.read_csv(out).groupby("patient").fold.nunique().max() == 1
     # The copied command line gives the same table as code.
     plan = ScorePlan(

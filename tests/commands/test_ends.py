@@ -44,31 +44,31 @@ seen = []
 begin = jobs.Job.__init__
 jobs.Job.__init__ = lambda job, *rest: (begin(job, *rest), seen.append(job))[0]
 signal.signal(signal.SIGINT, signal.default_int_handler)
-found = []
+ends = []
 for out, interrupted, words in json.loads(sys.argv[1]):
-    said, told = os.pipe()
+    readable, writable = os.pipe()
     child = os.fork()
     if not child:
-        os.close(said)
+        os.close(readable)
         if out.startswith("nobody"):
             nobody, target = os.pipe()
             os.close(nobody)
         else:
             target = os.open(out, os.O_WRONLY)
         os.dup2(target, 1)
-        os.dup2(target if out == "nobody at all" else told, 2)
-        os.close(told)
+        os.dup2(target if out == "nobody at all" else writable, 2)
+        os.close(writable)
         if out == "nobody at all":  # as with PYTHONUNBUFFERED=1
             raw = io.FileIO(1, "w", closefd=False)
             sys.stdout = sys.__stdout__ = io.TextIOWrapper(raw, write_through=True)
         if interrupted:
             threading.Thread(target=interrupt, daemon=True).start()
         sys.exit(main(words))
-    os.close(told)
-    with open(said) as words_said:
-        text = words_said.read()
-    found.append((os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text))
-print(json.dumps(found))
+    os.close(writable)
+    with open(readable) as words_written:
+        text = words_written.read()
+    ends.append((os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text))
+print(json.dumps(ends))
 """
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -131,24 +131,24 @@ def ended(folder):
     return dict(zip(names, json.loads(done.stdout), strict=True))
 
 
-def of_output(found, wanted):
-    return {name: end for (out, name), end in found.items() if out == wanted}
+def of_output(ends, wanted):
+    return {name: end for (out, name), end in ends.items() if out == wanted}
 
 
-def assert_they_end_quietly(found):
+def assert_they_end_quietly(ends):
     """Nothing but the exit code of a program whose reader has gone."""
-    assert found
-    for name, (code, said) in found.items():
-        assert code == 141, (name, said)
-        assert "Traceback" not in said, name
-        assert "Exception ignored" not in said, name
+    assert ends
+    for name, (code, words) in ends.items():
+        assert code == 141, (name, words)
+        assert "Traceback" not in words, name
+        assert "Exception ignored" not in words, name
 
 
 @forks
 def test_a_reader_that_has_gone_costs_no_word(ended):
-    found = of_output(ended, "nobody")
-    assert len(found) == len(PRINTING)
-    assert_they_end_quietly(found)
+    ends = of_output(ended, "nobody")
+    assert len(ends) == len(PRINTING)
+    assert_they_end_quietly(ends)
 
 
 @forks
@@ -160,23 +160,23 @@ def test_a_reader_of_the_words_about_the_work_may_go_too(ended):
 @forks
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_output_is_one_sentence(ended):
-    found = of_output(ended, "/dev/full")
-    assert len(found) == len(SOME)
-    for name, (code, said) in found.items():
-        last = said.splitlines()[-1]
-        assert code == 2, (name, said)
+    ends = of_output(ended, "/dev/full")
+    assert len(ends) == len(SOME)
+    for name, (code, words) in ends.items():
+        last = words.splitlines()[-1]
+        assert code == 2, (name, words)
         assert last == (
             "The output cannot be written (No space left on device): choose another place for it."
         ), name
-        assert "Traceback" not in said, name
-        assert "Exception ignored" not in said, name
+        assert "Traceback" not in words, name
+        assert "Exception ignored" not in words, name
 
 
 @forks
 def test_control_c_stops_every_command_that_trains(ended, folder):
-    found = of_output(ended, os.devnull)
-    assert len(found) == len(STOPPED)
-    assert found == {name: [130, "Stopped; nothing was written.\n"] for name in found}
+    ends = of_output(ended, os.devnull)
+    assert len(ends) == len(STOPPED)
+    assert ends == {name: [130, "Stopped; nothing was written.\n"] for name in ends}
     assert list((folder / "kept").iterdir()) == []
 
 
@@ -224,11 +224,11 @@ def test_a_disk_that_is_full_leaves_nothing(command, folder, tmp_path, monkeypat
     quiet = ["--unfamiliarity=no"] if name in ("score", "report") else []
     line = [name, str(folder / "rows.csv"), "--target=y", *fast, *quiet, *more]
     assert main([*line, str(tmp_path / "out")]) == 2
-    said = capsys.readouterr()
-    assert said.err.splitlines()[-1] == (
+    streams = capsys.readouterr()
+    assert streams.err.splitlines()[-1] == (
         f"{tmp_path / 'out'} cannot be written (No space left on device): choose another output."
     )
-    assert "Wrote" not in said.out
+    assert "Wrote" not in streams.out
     assert list(tmp_path.iterdir()) == []
 
 
@@ -242,9 +242,9 @@ def test_a_folder_that_cannot_be_written_is_told_first(
     name, *more = command
     line = [name, str(folder / "rows.csv"), "--target=y", *more, str(tmp_path / "out")]
     assert main(line) == 2
-    said = capsys.readouterr()
+    streams = capsys.readouterr()
     sentence = f"{tmp_path / 'out'} cannot be written: check its permissions.\n"
-    assert (said.out, said.err) == ("", sentence)
+    assert (streams.out, streams.err) == ("", sentence)
 
 
 def test_an_output_that_is_closed(folder, monkeypatch, capsys):

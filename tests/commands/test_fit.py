@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from command_parts import printed, record_of
 
 from gbuq_core.__main__ import main
 from gbuq_core.projects import fit_project, score_project
@@ -46,24 +47,22 @@ def test_one_seed_gives_the_same_numbers_everywhere(folder, capsys):
     assert capsys.readouterr() == ("", "")
     plan = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
     project = fit_project(read_table(rows), "y", edits=Edits.of({"code": "category"}), plan=plan)
-    found = score_project(project, read_table(new, to_score=True)).frame
+    frame = score_project(project, read_table(new, to_score=True)).frame
     written = pd.read_csv(later)
     for name in ("prediction", "lower_90", "data_uncertainty", "knowledge_uncertainty"):
-        np.testing.assert_array_equal(written[name], found[name])
+        np.testing.assert_array_equal(written[name], frame[name])
 
 
 def test_what_was_fitted_is_told(folder, capsys):
     assert fit(folder, "--json", out="again.gbuq") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert (said["rows"], said["task"], said["plan"]["seed"]) == (120, "regression", 3)
-    assert said["scores"]["rmse"] > 0
-    assert main(["info", str(folder / "rows.gbuq")]) == 0
-    told = capsys.readouterr().out
-    assert 'The project is about "rows.csv", with 120 rows and 4 columns.' in told
-    assert main(["info", str(folder / "rows.gbuq"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["holds"], found["target"], found["holds_rows"]) == ("project", "y", False)
-    assert found["scores"]["rmse"] == said["scores"]["rmse"]
+    fitted = json.loads(capsys.readouterr().out)
+    assert (fitted["rows"], fitted["task"], fitted["plan"]["seed"]) == (120, "regression", 3)
+    assert fitted["scores"]["rmse"] > 0
+    text = printed(capsys, "info", str(folder / "rows.gbuq"))
+    assert 'The project is about "rows.csv", with 120 rows and 4 columns.' in text
+    record = record_of(capsys, "info", str(folder / "rows.gbuq"))
+    assert (record["holds"], record["target"], record["holds_rows"]) == ("project", "y", False)
+    assert record["scores"]["rmse"] == fitted["scores"]["rmse"]
     assert score(folder / "new.csv", "--project", folder / "rows.gbuq", "--json",
                  "--out", folder / "j.csv") == 0  # fmt: skip
     assert json.loads(capsys.readouterr().out)["rows"] == 30
@@ -76,12 +75,12 @@ def test_what_flatters_or_spoils_the_scores_is_told(folder, capsys):
     (folder / "odd.csv").write_text("\n".join([header, *rows[:40], total, *rows[40:]]))
     plan = [*MODEL, "--target", "y", "--out", str(folder / "odd.gbuq")]
     # Of seeds, some hold the row out.
-    said = ""
+    warnings = ""
     for seed in range(5):
         assert main(["fit", str(folder / "odd.csv"), *plan, "--seed", str(seed)]) == 0
-        said += capsys.readouterr().err
-    assert 'The column "net" orders the rows exactly as the target does' in said
-    assert "Row 41 has 100 % of the squared error of the 25 rows held out" in said
+        warnings += capsys.readouterr().err
+    assert 'The column "net" orders the rows exactly as the target does' in warnings
+    assert "Row 41 has 100 % of the squared error of the 25 rows held out" in warnings
 
 
 def test_models_of_other_methods_score_the_same_rows(folder, tmp_path):
@@ -98,5 +97,8 @@ def test_rows_that_a_project_holds_are_scored_again(folder, tmp_path, capsys):
     assert fit(folder, "--with-data", "--quiet", out="whole.gbuq") == 0
     out = tmp_path / "out.csv"
     code = score("--project", folder / "whole.gbuq", "--out", out)
-    said = capsys.readouterr().err
-    assert (code, "give a second file" in said) == (2, True)  # its models learnt from those rows
+    sentence = capsys.readouterr().err
+    assert (code, "give a second file" in sentence) == (
+        2,
+        True,
+    )  # its models learnt from those rows

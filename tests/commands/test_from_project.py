@@ -1,12 +1,11 @@
 """`gbuq score`, `explain` and `report` with `--project`: the numbers of the fit."""
 
-import json
 import sqlite3
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_parts import refusal
+from command_parts import printed, record_of, refusal
 
 from gbuq_core.__main__ import main
 from gbuq_core.projects import project_of, save_project
@@ -40,11 +39,6 @@ def folder(tmp_path_factory):
     return path
 
 
-def said(capsys, *words):
-    assert main(words_of(*words)) == 0
-    return capsys.readouterr().out
-
-
 # The files after a project, and the line that trains on the same.
 FILES = {
     "own rows": (["own.gbuq", "rows.csv"], ["rows.csv"], []),
@@ -58,12 +52,12 @@ FILES = {
 def test_a_row_is_explained_as_by_the_fit(case, more, folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     (project, *files), beside, edits = FILES[case]
-    row = ["--row", 7, "--json", *more]
-    later = said(capsys, "explain", *files, "--project", project, *row)
-    direct = said(capsys, "explain", *beside, "--target=y", *edits, *MODEL, *row)
+    row = ["--row", 7, *more]
+    later = record_of(capsys, "explain", *files, "--project", project, *row)
+    direct = record_of(capsys, "explain", *beside, "--target=y", *edits, *MODEL, *row)
     # A project keeps no lines of the file that it was made from.
-    assert json.loads(later) == json.loads(direct) | {"line": None}
-    assert json.loads(later)["uncertainty"]["total"] > 0
+    assert later == direct | {"line": None}
+    assert later["uncertainty"]["total"] > 0
 
 
 UNFAMILIAR = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
@@ -78,15 +72,15 @@ def test_the_rows_are_scored_as_by_the_fit(case, folder, tmp_path, capsys, monke
     level = ["--level=0.8"] if project == "whole.gbuq" else []
     outs = [tmp_path / name for name in ("later.csv", "direct.csv")]
     line = [*beside, "--target=y", *edits, *MODEL, *level, "--quiet"]
-    said(capsys, "score", *line, "--out", outs[1])
+    printed(capsys, "score", *line, "--out", outs[1])
     assert main(words_of("score", *files, "--project", project, "--out", outs[0])) == 0
     assert NOT_MEASURED not in capsys.readouterr().err
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert {*UNFAMILIAR} <= {*pd.read_csv(outs[0])}
-    told = said(capsys, "score", *files, "--project", project, "--out", outs[0], "--json",
-                "--unfamiliarity=no")  # fmt: skip
+    line = ["score", *files, "--project", project, "--out", outs[0], "--unfamiliarity=no"]
+    added = record_of(capsys, *line)["added_columns"]
     without = pd.read_csv(outs[0])
-    assert not {*UNFAMILIAR} & {*without, *json.loads(told)["added_columns"]}
+    assert not {*UNFAMILIAR} & {*without, *added}
     pd.testing.assert_frame_equal(without, pd.read_csv(outs[1]).drop(columns=UNFAMILIAR))
 
 
@@ -100,8 +94,7 @@ def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
         "before NEW, or fit with --with-data."
     ]
     assert "unfamiliarity" not in pd.read_csv(tmp_path / "out.csv")
-    told = json.loads(said(capsys, *line, "--json"))
-    assert NOT_MEASURED in told["notices"][-1]
+    assert NOT_MEASURED in record_of(capsys, *line)["notices"][-1]
     for quiet in ("--quiet", "--unfamiliarity=no"):
         assert main(words_of(*line, quiet)) == 0
         assert NOT_MEASURED not in capsys.readouterr().err
@@ -119,7 +112,7 @@ def test_a_project_for_its_own_rows_trains_for_others_and_says_so(
         "Note: The models of the project score the rows of its own table only. A model for other "
         "rows was trained on its table.\n" in capsys.readouterr().err
     )
-    said(capsys, "score", "rows.csv", "new.csv", "--target=y", *MODEL, *look, outs[1])
+    printed(capsys, "score", "rows.csv", "new.csv", "--target=y", *MODEL, *look, outs[1])
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert main(words_of("score", "new.csv", "--project", "own.gbuq", *look, outs[0])) == 2
     assert "not its table to train one" in capsys.readouterr().err
@@ -130,20 +123,15 @@ def test_the_report_is_the_one_of_the_fit(case, folder, tmp_path, capsys, monkey
     monkeypatch.chdir(folder)
     (project, *files), beside, edits = FILES[case]
     level = ["--level=0.8"] if project == "whole.gbuq" else []
-    look = ["--group=group", "--fails-by=misses", "--json"]
+    look = ["--group=group", "--fails-by=misses"]
     outs = [tmp_path / name for name in ("later.html", "direct.html")]
-    later = said(capsys, "report", *files, "--project", project, "--out", outs[0], *look)
+    later = record_of(capsys, "report", *files, "--project", project, "--out", outs[0], *look)
     line = [*beside, "--target=y", *edits, *MODEL, *level, *look]
-    direct = said(capsys, "report", *line, "--out", outs[1])
-    found = [json.loads(text) for text in (later, direct)]
-    for one in found:
-        one.pop("out")
+    direct = record_of(capsys, "report", *line, "--out", outs[1])
     parts = [out.read_text(encoding="utf-8").split("The same in Python") for out in outs]
     assert parts[0][0] == parts[1][0]  # the code names more: how the project's table was read
     assert "python -m gbuq_core score rows.csv" in parts[0][1]
-    for one in found:
-        one.pop("bytes")
-    assert found[0] == found[1]
+    assert later | {"out": "", "bytes": 0} == direct | {"out": "", "bytes": 0}
 
 
 def test_a_built_in_table_and_a_query_need_no_file(tmp_path, capsys):
@@ -151,9 +139,9 @@ def test_a_built_in_table_and_a_query_need_no_file(tmp_path, capsys):
     scored = score_table(table, "alcohol", plan=PLAN)
     save_project(project_of(scored, table), tmp_path / "wine.gbuq")
     look = ["--project", tmp_path / "wine.gbuq", "--unfamiliarity=no"]
-    told = said(capsys, "explain", *look, "--row", 3, "--json")
-    assert json.loads(told)["prediction"] == scored.frame["prediction"].iloc[2]
-    said(capsys, "report", *look, "--out", tmp_path / "r.html")
+    explained = record_of(capsys, "explain", *look, "--row", 3)
+    assert explained["prediction"] == scored.frame["prediction"].iloc[2]
+    printed(capsys, "report", *look, "--out", tmp_path / "r.html")
     assert "load_builtin(" in (tmp_path / "r.html").read_text(encoding="utf-8")
     rows = table.data.to_pandas()
     with sqlite3.connect(tmp_path / "rows.db") as database:
@@ -161,13 +149,13 @@ def test_a_built_in_table_and_a_query_need_no_file(tmp_path, capsys):
     database.close()
     query = ["--sql", "SELECT * FROM wine", "--url", f"sqlite:///{tmp_path / 'rows.db'}"]
     fit = ["fit", *query, "--target=alcohol", "--out", tmp_path / "query.gbuq", *MODEL]
-    said(capsys, *fit)
+    printed(capsys, *fit)
     rows.head(20).to_csv(tmp_path / "new.csv", index=False)
-    look = ["--row=3", "--json", "--unfamiliarity=no"]
+    look = ["--row=3", "--unfamiliarity=no"]
     new = tmp_path / "new.csv"
-    later = said(capsys, "explain", new, *query, "--project", tmp_path / "query.gbuq", *look)
-    direct = said(capsys, "explain", new, *query, "--target=alcohol", *MODEL, *look)
-    assert json.loads(later) == json.loads(direct) | {"line": None}
+    later = record_of(capsys, "explain", new, *query, "--project", tmp_path / "query.gbuq", *look)
+    direct = record_of(capsys, "explain", new, *query, "--target=alcohol", *MODEL, *look)
+    assert later == direct | {"line": None}
 
 
 @pytest.mark.parametrize(
@@ -197,11 +185,11 @@ def test_a_row_of_another_methods_project(folder, tmp_path, capsys, monkeypatch)
     monkeypatch.chdir(folder)
     options = ["rows.csv", "--target=y", "--method=vst", "--depth=1"]
     project = tmp_path / "vst.gbuq"
-    said(capsys, "fit", *options, "--with-data", "--out", project)
-    look = ["--row=7", "--json", "--unfamiliarity=no"]
-    later = said(capsys, "explain", "new.csv", "--project", project, *look)
+    printed(capsys, "fit", *options, "--with-data", "--out", project)
+    look = ["--row=7", "--unfamiliarity=no"]
+    later = record_of(capsys, "explain", "new.csv", "--project", project, *look)
     options.insert(1, "new.csv")
-    direct = json.loads(said(capsys, "explain", *options, *look))
-    assert json.loads(later) == direct | {"line": None}
+    direct = record_of(capsys, "explain", *options, *look)
+    assert later == direct | {"line": None}
     words = ["explain", "new.csv", "--project", project, *look, "--most-members=2"]
     assert "--most-members does not go with --method vst" in refusal(capsys, *words)

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from command_parts import printed, record_of
 
-from gbuq_core.__main__ import main
 from gbuq_core.commands.json_output import json_text
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job, JobRunner
@@ -94,13 +94,8 @@ def on_the_page(case, cut=None):
     )
     if cut is not None:
         scored = cut_table(scored, cut, stage_table(scored))
-    found = ask(lambda: measure_unfamiliarity(scored.training, scored.scored, scored.plan.seed))
-    return add_unfamiliarity(scored, found)
-
-
-def run(capsys, *words):
-    assert main(list(words)) == 0
-    return json.loads(capsys.readouterr().out)
+    far = ask(lambda: measure_unfamiliarity(scored.training, scored.scored, scored.plan.seed))
+    return add_unfamiliarity(scored, far)
 
 
 @pytest.mark.parametrize("cut", [None, Cut(step=5, members=2)], ids=["all members", "a cut"])
@@ -108,23 +103,22 @@ def test_a_row_is_explained_as_on_the_page(case, cut, capsys):
     words, target, _, _ = case
     more = [] if cut is None else ["--truncation-step=5", "--most-members=2"]
     more += UNITS[target]
-    found = run(capsys, "explain", *words, *more, f"--row={ROW}", "--json")
+    record = record_of(capsys, "explain", *words, *more, f"--row={ROW}")
     scored = on_the_page(case, cut)
     own = explain_row(scored, ROW - 1)
-    assert found["prediction"] == scored.frame["prediction"].iloc[ROW - 1]
+    assert record["prediction"] == scored.frame["prediction"].iloc[ROW - 1]
     shown = in_unit(scored, "variance")
     for kind in UNCERTAINTY_KINDS:
-        assert found["uncertainty"][kind] == getattr(own.uncertainty, kind)[0]
-        assert found["uncertainty"][kind] == getattr(shown, kind)[ROW - 1]
-    assert found["unfamiliarity"] == scored.frame["unfamiliarity"].iloc[ROW - 1]
+        assert record["uncertainty"][kind] == getattr(own.uncertainty, kind)[0]
+        assert record["uncertainty"][kind] == getattr(shown, kind)[ROW - 1]
+    assert record["unfamiliarity"] == scored.frame["unfamiliarity"].iloc[ROW - 1]
     effects = sorted(own.effects, key=lambda effect: -abs(effect.total))
-    assert found["effects"] == json.loads(json_text({"effects": effects}))["effects"]
-    assert found["members"]["mean"] == own.member_loc.tolist()
-    assert found["members"]["probabilities"] == own.member_probabilities.tolist()
-    told = describe_row(scored, shown, own, ROW - 1, say_unfamiliarity(scored, ROW - 1))
-    width = say_width(own)
-    parts = [told, say_members(own), say_parts(scored, ROW - 1), width]
-    assert found["words"] == [part for part in parts if part]
+    assert record["effects"] == json.loads(json_text({"effects": effects}))["effects"]
+    assert record["members"]["mean"] == own.member_loc.tolist()
+    assert record["members"]["probabilities"] == own.member_probabilities.tolist()
+    described = describe_row(scored, shown, own, ROW - 1, say_unfamiliarity(scored, ROW - 1))
+    parts = [described, say_members(own), say_parts(scored, ROW - 1), say_width(own)]
+    assert record["words"] == [part for part in parts if part]
 
 
 def test_the_report_is_the_pages(case, tmp_path, capsys):
@@ -135,7 +129,7 @@ def test_the_report_is_the_pages(case, tmp_path, capsys):
         chosen |= {"within": 80.0, "conformal": True}
         more += ["--level=0.8", "--conformal"]
     out = tmp_path / "report.html"
-    run(capsys, "report", *words, *more, "--out", str(out), "--json")
+    printed(capsys, "report", *words, *more, "--out", out)
     content = out.read_bytes()
     scored = on_the_page(case)
     if target == "y":
@@ -157,7 +151,7 @@ def test_methods_are_compared_as_on_the_page(target, folder, monkeypatch, capsys
     plan = ScorePlan(n_trees=30, n_members=2, depth=3, seed=3)
     out = tmp_path / "compared.csv"
     words = ["rows.csv", *TARGETS[target], "--trees=30", "--members=2", "--depth=3", "--seed=3"]
-    found = run(capsys, "compare", *words, "--methods", ",".join(keys), "--json", "--out", str(out))
+    record = record_of(capsys, "compare", *words, "--methods", ",".join(keys), "--out", out)
 
     table = read_table("rows.csv")
     schema = schema_of(table, target)
@@ -169,19 +163,19 @@ def test_methods_are_compared_as_on_the_page(target, folder, monkeypatch, capsys
     for key in keys[1:]:
         run_methods(
             [key], scored.training, scored.plan, scored.protocol,
-            lambda one: kept.__setitem__(one.key, one),
+            lambda run: kept.__setitem__(run.key, run),
         )  # fmt: skip
     page = compare_runs([kept[key] for key in keys])
 
     for own in (python, page):
-        assert found["rows"] == own.n_rows
-        assert [one["method"] for one in found["methods"]] == keys
-        for said, method in zip(found["methods"], own.methods, strict=True):
+        assert record["rows"] == own.n_rows
+        assert [method["method"] for method in record["methods"]] == keys
+        for written, method in zip(record["methods"], own.methods, strict=True):
             assert not method.error
             numbers = json.loads(json_text({"s": method.scores, "d": method.differences}))
-            assert (said["scores"], said["differences"]) == (numbers["s"], numbers["d"])
-        assert (found["best"], found["reference"]) == (own.best, own.reference)
-        assert found["words"] == describe_comparison(own)
-    written = pd.read_csv(out)
-    assert len(written) == len(keys) * len(python.scores)
-    assert re.fullmatch("SGLB|Independent SGLB", written["method"].iloc[0])
+            assert (written["scores"], written["differences"]) == (numbers["s"], numbers["d"])
+        assert (record["best"], record["reference"]) == (own.best, own.reference)
+        assert record["words"] == describe_comparison(own)
+    table = pd.read_csv(out)
+    assert len(table) == len(keys) * len(python.scores)
+    assert re.fullmatch("SGLB|Independent SGLB", table["method"].iloc[0])

@@ -21,9 +21,9 @@ def read(tmp_path):
         parser = build_parser("gbuq", "1.2")
         (commands,) = (a.choices for a in parser._actions if a.dest == "command")
         words = [*typed, "--config", str(path)]
-        found = read_settings(commands["score"], "score", words, commands)
-        options = parser.parse_args(["score", *found.words, *words])
-        return options, found.files
+        settings = read_settings(commands["score"], "score", words, commands)
+        options = parser.parse_args(["score", *settings.words, *words])
+        return options, settings.files
 
     return parsed
 
@@ -79,10 +79,10 @@ def test_a_file_alone_is_enough(tmp_path, capsys, monkeypatch):
         'ensemble = "virtual"\nunfamiliarity = false\njson = true\nseed = 3\n'
     )
     assert main(["score", "--config", "a.toml"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert (said["rows"], said["task"], said["out"]) == (40, "regression", "out.csv")
-    assert (said["plan"]["n_trees"], said["plan"]["seed"]) == (20, 3)
-    assert said["scores"]["rmse"] < said["scores"]["baseline_rmse"]
+    record = json.loads(capsys.readouterr().out)
+    assert (record["rows"], record["task"], record["out"]) == (40, "regression", "out.csv")
+    assert (record["plan"]["n_trees"], record["plan"]["seed"]) == (20, 3)
+    assert record["scores"]["rmse"] < record["scores"]["baseline_rmse"]
     assert (tmp_path / "out.csv").read_text().startswith("x,y,prediction,")
 
 

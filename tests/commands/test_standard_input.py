@@ -91,5 +91,5 @@ def test_too_much_is_refused_without_reading_on(typed, monkeypatch, capsys):
 
 def test_a_closed_input_is_one_sentence(typed, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", None)
-    told = refusal(capsys, "score", "-", *FAST, "--out=o.csv")
-    assert told == "The standard input is closed: name a file."
+    sentence = refusal(capsys, "score", "-", *FAST, "--out=o.csv")
+    assert sentence == "The standard input is closed: name a file."

@@ -44,16 +44,16 @@ def libraries():
     own = {name.split(".")[0] for name in sys.modules} - {"gbuq_core", "shtab"}
     return sorted(own & {"numpy", "pandas", "scipy", "sklearn", "numba", "pyarrow", "joblib"})
 
-found = {"": [0, "", libraries()]}
+answers = {"": [0, "", libraries()]}
 for name, words in json.loads(sys.argv[1]):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
         try:
             code = main(words)
         except SystemExit as stopped:
             code = stopped.code or 0
-    found[name] = [code, said.getvalue(), libraries()]
-print(json.dumps(found))
+    answers[name] = [code, errors.getvalue(), libraries()]
+print(json.dumps(answers))
 """
 
 
@@ -72,11 +72,11 @@ def answers(tmp_path_factory):
 
 @pytest.mark.parametrize("name", LINES)
 def test_an_answer_that_needs_no_library_loads_none(answers, name):
-    code, said, loaded = answers[name]
-    assert code == LINES[name][1], said
+    code, words, loaded = answers[name]
+    assert code == LINES[name][1], words
     assert loaded == []
     if code == 2:
-        assert len(said.splitlines()) == 1
+        assert len(words.splitlines()) == 1
 
 
 def test_importing_the_command_loads_no_library(answers):
@@ -86,11 +86,11 @@ def test_importing_the_command_loads_no_library(answers):
 NAMES = """
 import json, sys
 import gbuq_core
-found = {}
+answers = {}
 for name in ("make_heart", "Uncertainty", "BoostedEnsembleRegressor", "sample_mixture"):
     getattr(gbuq_core, name)
-    found[name] = sorted(part for part in sys.modules if part.startswith("gbuq_core."))
-print(json.dumps(found))
+    answers[name] = sorted(part for part in sys.modules if part.startswith("gbuq_core."))
+print(json.dumps(answers))
 """
 
 
@@ -98,14 +98,14 @@ def test_a_name_loads_what_it_needs():
     process = subprocess.run(
         [sys.executable, "-c", NAMES], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    found = {name: set(loaded) for name, loaded in json.loads(process.stdout).items()}
-    rooms = {name: {part.split(".")[1] for part in loaded} for name, loaded in found.items()}
+    loaded_by = {name: set(loaded) for name, loaded in json.loads(process.stdout).items()}
+    rooms = {name: {part.split(".")[1] for part in loaded} for name, loaded in loaded_by.items()}
     assert not rooms["make_heart"] & {"boosting", "tables", "trees", "metrics"}
     assert not rooms["Uncertainty"] & {"boosting", "tables", "trees"}
     assert "boosting" in rooms["BoostedEnsembleRegressor"]
     others = {"tables", "projects", "ibug", "macau", "soft_trees", "sampling", "baselines"}
     assert not rooms["BoostedEnsembleRegressor"] & {*others, "experiments", "unfamiliarity"}
-    assert "gbuq_core.boosting.catboost_engine" not in found["BoostedEnsembleRegressor"]
+    assert "gbuq_core.boosting.catboost_engine" not in loaded_by["BoostedEnsembleRegressor"]
 
 
 # The signal comes when a module is about to be imported, in the process that `gbuq` is.

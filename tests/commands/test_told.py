@@ -1,11 +1,11 @@
 """`gbuq explain` and `gbuq report`: the same numbers as `gbuq score` and as Python."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from command_parts import record_of
 from tolerances import SAME_SUM
 
 from gbuq_core.__main__ import main
@@ -22,9 +22,9 @@ def path(tmp_path_factory):
     x, group = rng.uniform(-2, 2, 120), rng.choice(["a", "<b>b</b>"], 120)
     frame = pd.DataFrame({"x": x, "group": group, "y": x**2 + rng.normal(0, 0.1, 120)}).round(6)
     frame["class"] = np.where(frame.y > 1.0, "high", "low")
-    found = tmp_path_factory.mktemp("told") / "rows.csv"
-    frame.to_csv(found, index=False)
-    return found
+    file = tmp_path_factory.mktemp("told") / "rows.csv"
+    frame.to_csv(file, index=False)
+    return file
 
 
 @pytest.fixture(scope="module")
@@ -35,22 +35,21 @@ def scored(path):
 
 def test_a_row_is_explained_with_the_numbers_of_python(path, scored, capsys):
     words = ["explain", str(path), "--target", "y", "--row", "7", *QUICK]
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    record = record_of(capsys, *words)
     own = explain_row(scored, 6)
-    assert found["prediction"] == scored.frame["prediction"].iloc[6]
-    assert found["true_value"] == scored.frame["y"].iloc[6]
-    assert found["members"]["mean"] == own.member_loc.tolist()
-    assert found["uncertainty"]["knowledge"] == own.uncertainty.knowledge[0]
-    effects = {effect["column"]: effect["knowledge"] for effect in found["effects"]}
+    assert record["prediction"] == scored.frame["prediction"].iloc[6]
+    assert record["true_value"] == scored.frame["y"].iloc[6]
+    assert record["members"]["mean"] == own.member_loc.tolist()
+    assert record["uncertainty"]["knowledge"] == own.uncertainty.knowledge[0]
+    effects = {effect["column"]: effect["knowledge"] for effect in record["effects"]}
     assert effects == {effect.column: effect.knowledge for effect in own.effects}
-    totals = [abs(effect["total"]) for effect in found["effects"]]
+    totals = [abs(effect["total"]) for effect in record["effects"]]
     assert totals == sorted(totals, reverse=True)
-    assert found["unfamiliarity"] is None
+    assert record["unfamiliarity"] is None
     assert main([*words, "--quiet"]) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    lines = told.out.splitlines()
+    streams = capsys.readouterr()
+    assert streams.err == ""
+    lines = streams.out.splitlines()
     assert lines[0] == "Row 7 (line 8 of the file)"
     assert lines[1].startswith("Predicted ")
     assert "members predict from" in lines[2]
@@ -66,9 +65,9 @@ def with_gaps(path, tmp_path_factory):
     lines = path.read_text().splitlines()
     for place, line in ((4, "broken"), (9, ""), (12, "too,many,cells,in,here")):
         lines.insert(place, line)
-    found = tmp_path_factory.mktemp("gaps") / "gaps.csv"
-    found.write_text("\n".join(lines))
-    return found
+    file = tmp_path_factory.mktemp("gaps") / "gaps.csv"
+    file.write_text("\n".join(lines))
+    return file
 
 
 def test_row_numbers_lead_to_the_row_in_the_file(with_gaps, tmp_path, capsys):
@@ -77,12 +76,11 @@ def test_row_numbers_lead_to_the_row_in_the_file(with_gaps, tmp_path, capsys):
     scored = score_table(read_table(with_gaps), "y", plan=plan)
     for number in (5, 123):
         words = ["explain", str(with_gaps), "--target", "y", "--row", str(number), *QUICK]
-        assert main([*words, "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert found["row"] == number
-        assert found["line"] == number + 1  # the header is line 1
-        assert found["true_value"] == float(lines[number].split(",")[2])
-        lines_said = [notice for notice in found["notices"] if "skipped" in notice]
+        record = record_of(capsys, *words)
+        assert record["row"] == number
+        assert record["line"] == number + 1  # the header is line 1
+        assert record["true_value"] == float(lines[number].split(",")[2])
+        lines_said = [notice for notice in record["notices"] if "skipped" in notice]
         assert "lines 5 and 13; " in lines_said[0]
     for number in (4, 9, 12):
         with pytest.raises(InvalidParameter, match=f"Row {number} of the file is blank, or has"):
@@ -104,35 +102,33 @@ def test_a_row_with_most_of_the_squared_error_is_told_of(path, tmp_path, capsys)
     totals.write_text(f"{path.read_text()}120,Total,9000,high\n")
     out = ["--out", str(tmp_path / "scored.csv")]
     assert main(["score", str(totals), "--target", "y", *out, *QUICK]) == 0
-    said = capsys.readouterr()
+    streams = capsys.readouterr()
     assert (
         'Warning: Row 121 has 100 % of the squared error of the 121 rows held out: its "y" is'
-        in (said.err)
+        in (streams.err)
     )
     assert len(pd.read_csv(tmp_path / "scored.csv")) == 121
 
 
 def test_a_row_of_classes_is_explained_with_its_unfamiliarity(path, capsys):
     words = ["explain", str(path), str(path), "--target", "class", "--drop", "y", "--row", "3"]
-    assert main([*words, *MODEL, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["task"], found["unit"]) == ("classification", "nats")
-    assert found["prediction"] in ("high", "low")
-    assert found["true_value"] in found["classes"]
+    record = record_of(capsys, *words, *MODEL)
+    assert (record["task"], record["unit"]) == ("classification", "nats")
+    assert record["prediction"] in ("high", "low")
+    assert record["true_value"] in record["classes"]
     np.testing.assert_allclose(
-        np.sum(found["members"]["probabilities"], axis=1), 1.0, rtol=SAME_SUM
+        np.sum(record["members"]["probabilities"], axis=1), 1.0, rtol=SAME_SUM
     )
-    assert 0.0 <= found["unfamiliarity"] <= 1.0
-    assert any(sentence.startswith("How unfamiliar it is") for sentence in found["words"])
-    assert any("give these probabilities: high" in sentence for sentence in found["words"])
+    assert 0.0 <= record["unfamiliarity"] <= 1.0
+    assert any(sentence.startswith("How unfamiliar it is") for sentence in record["words"])
+    assert any("give these probabilities: high" in sentence for sentence in record["words"])
 
 
 def test_the_report_is_the_pages_and_runs_nothing_of_a_file(path, tmp_path, scored, capsys):
     out = tmp_path / "report.html"
     words = ["report", str(path), "--target", "y", "--group", "group", "--out", str(out), *QUICK]
-    assert main([*words, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["scores"]["rmse"] == scored.scores.rmse
+    record = record_of(capsys, *words)
+    assert record["scores"]["rmse"] == scored.scores.rmse
     text = out.read_text(encoding="utf-8")
     for heading in (
         "In words",

@@ -32,7 +32,7 @@ def changed(array, place, value):
 
 
 @pytest.mark.parametrize(
-    ("part", "value", "told"),
+    ("part", "value", "sentence"),
     [
         ("left", 10_000, "points nowhere"),
         ("right", -10_000, "points nowhere"),
@@ -45,12 +45,12 @@ def changed(array, place, value):
         ("begin", 5, "do not add up|points nowhere|do not make"),
     ],
 )
-def test_splits(plain, part, value, told):
+def test_splits(plain, part, value, sentence):
     trees = plain.trees
     broken = trees._replace(
         **{part: changed(getattr(trees, part), 1 if part == "begin" else 0, value)}
     )
-    with pytest.raises(ModelFileError, match=told):
+    with pytest.raises(ModelFileError, match=sentence):
         check_plain(plain._replace(trees=broken))
 
 
@@ -173,7 +173,7 @@ def test_a_round_of_many_trees_is_a_forest():
 
 
 @pytest.mark.parametrize(
-    ("key", "change", "told"),
+    ("key", "change", "sentence"),
     [
         ("categories_nodes", lambda nodes: nodes[:-1], "does not list the categories"),
         ("categories_nodes", lambda nodes: [n + 1 for n in nodes], "does not list the categories"),
@@ -187,27 +187,27 @@ def test_a_round_of_many_trees_is_a_forest():
         ("split_type", lambda kinds: [2 * kind for kind in kinds], "does not list the categories"),
     ],
 )
-def test_categories_of_xgboost(key, change, told):
+def test_categories_of_xgboost(key, change, sentence):
     document = json.loads(xgboost_categories().content)
     trees = document["learner"]["gradient_booster"]["model"]["trees"]
     tree = max(trees, key=lambda tree: len(tree["categories"]))
     tree[key] = change(tree[key])
-    with pytest.raises(ModelFileError, match=told):
+    with pytest.raises(ModelFileError, match=sentence):
         parse_model(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "sentence"),
     [
         ({"offsets": [0, 9, 3], "values": [97] * 3}, "do not add up"),
         ({"offsets": [0, 9], "values": [97] * 3}, "do not add up"),
         ({"offsets": [0, 1]}, "wrong kind"),
     ],
 )
-def test_names_of_categories_of_xgboost(part, told):
+def test_names_of_categories_of_xgboost(part, sentence):
     document = json.loads(xgboost_categories().content)
     document["learner"]["gradient_booster"]["model"]["cats"]["enc"][1] = part
-    with pytest.raises(ModelFileError, match=told):
+    with pytest.raises(ModelFileError, match=sentence):
         parse_model(json.dumps(document).encode())
 
 

@@ -49,9 +49,9 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_loss_rounds_and_depth_are_those_of_the_library(name, tmp_path):
     content, loss, rounds, depth = FILES[name](tmp_path)
-    found = summarize_model(GivenModel(PlainSource(parse_model(content)), content, "model"))
-    assert (found.loss, found.rounds, found.depth) == (loss, rounds, depth)
-    assert found.leaves > rounds
+    summary = summarize_model(GivenModel(PlainSource(parse_model(content)), content, "model"))
+    assert (summary.loss, summary.rounds, summary.depth) == (loss, rounds, depth)
+    assert summary.leaves > rounds
 
 
 def test_what_can_be_told_depends_on_the_model(tmp_path):
@@ -60,9 +60,9 @@ def test_what_can_be_told_depends_on_the_model(tmp_path):
     assert "knowledge uncertainty from 6 truncations" in boosted.tells
     settings = {"verbose": -1, "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
     forest = lightgbm.train(settings, lightgbm.Dataset(X, Y), 5).model_to_string().encode()
-    found = summarize_model(GivenModel(PlainSource(parse_model(forest)), forest, ""))
-    assert not any("truncation" in told for told in found.tells)
-    assert "knowledge uncertainty from its trees (MACAU)" in found.tells
+    summary = summarize_model(GivenModel(PlainSource(parse_model(forest)), forest, ""))
+    assert not any("truncation" in sentence for sentence in summary.tells)
+    assert "knowledge uncertainty from its trees (MACAU)" in summary.tells
     # A file that does not name its loss has none.
     nameless = GivenModel(PlainSource(parse_model(content)), b"", "")
     assert summarize_model(nameless).loss == ""

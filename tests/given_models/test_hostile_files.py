@@ -17,9 +17,9 @@ def test_mutated_files_end_no_server(tmp_path):
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
-    found = json.loads(out.read_text())
-    assert found["worse"] == []
-    assert len(found["outcomes"]) == 9
-    for outcomes in found["outcomes"].values():
+    result = json.loads(out.read_text())
+    assert result["worse"] == []
+    assert len(result["outcomes"]) == 9
+    for outcomes in result["outcomes"].values():
         assert sum(outcomes.values()) == 3
         assert any(outcome.startswith("refused") for outcome in outcomes)

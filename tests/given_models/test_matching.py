@@ -41,8 +41,8 @@ def test_words_are_looked_up_among_the_levels_of_the_file(named):
 def test_a_level_that_the_model_has_not_is_missing_to_it(named):
     rows = words().iloc[:2].astype({"k": object})
     rows["k"] = ["blue", "never seen"]
-    found = match_table(named, words(), Y).rows(rows)
-    assert np.isnan(found[:, 1]).tolist() == [False, True]
+    rows_read = match_table(named, words(), Y).rows(rows)
+    assert np.isnan(rows_read[:, 1]).tolist() == [False, True]
 
 
 def test_codes_go_as_they_are(coded):
@@ -53,7 +53,7 @@ def test_codes_go_as_they_are(coded):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "sentence"),
     [
         (lambda t: t.assign(n=1.0), 'reads the column "n" as categories, but in the table'),
         (lambda t: t.assign(a=words()["k"]), "has 2 category columns, but the table has 3"),
@@ -61,8 +61,8 @@ def test_codes_go_as_they_are(coded):
         (lambda t: t.assign(n=pd.Categorical(["x"] * len(t))), "has none of the model's"),
     ],
 )
-def test_another_table_is_refused(named, change, told):
-    with pytest.raises(InvalidData, match=told):
+def test_another_table_is_refused(named, change, sentence):
+    with pytest.raises(InvalidData, match=sentence):
         match_table(named, change(words()), Y)
 
 

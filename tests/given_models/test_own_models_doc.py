@@ -29,24 +29,26 @@ def test_the_python_runs_and_the_command_says_the_same(tmp_path, monkeypatch, ca
     for name in ("prediction", "ibug_std", "knowledge_uncertainty", "novelty"):
         np.testing.assert_array_equal(written[name], frame[name])
 
-    one = ["explain", "flats.csv", "--target", "rent", "--model", "flats.txt", "--row"]
-    assert main([*one, "1", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    line = ["explain", "flats.csv", "--target", "rent", "--model", "flats.txt", "--row"]
+    assert main([*line, "1", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
     explained = names["explain_with_model"](names["found"], 0)
-    assert told["words"] == list(explained.sentences)
-    assert [near["row"] for near in told["neighbours"]] == [n.row + 1 for n in explained.neighbours]
-    assert main([*one, "1"]) == 0
+    assert answer["words"] == list(explained.sentences)
+    assert [near["row"] for near in answer["neighbours"]] == [
+        n.row + 1 for n in explained.neighbours
+    ]
+    assert main([*line, "1"]) == 0
     assert "Share of the novelty" in capsys.readouterr().out
-    assert main([*one, "501"]) == 2
+    assert main([*line, "501"]) == 2
     assert "There is no row 501" in capsys.readouterr().err
 
-    for wrong, told in (
+    for wrong, answer in (
         (["--trees", "5"], "--trees does not go with --model"),
         (["--model", "flats.csv"], "The file is no model of CatBoost"),
         (["--drop", "age", "--target", "size"], 'The model needs the column "size"'),
     ):
         assert main([*command, "--out", "other.csv", *wrong]) == 2
         error = capsys.readouterr().err
-        assert told in error
+        assert answer in error
         assert error.count("\n") == 1
     assert not Path("other.csv").exists()

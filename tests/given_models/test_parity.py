@@ -211,12 +211,12 @@ def test_the_loss_is_asked_for_where_the_file_has_none():
     sums = mixed.predict(ROWS)
     for loss, expected in (("RMSE", sums), ("Poisson", np.exp(sums))):
         np.testing.assert_allclose(PlainSource(parse_model(content, loss)).predict(ROWS), expected)
-    for file, loss, told in (
+    for file, loss, sentence in (
         (content, "MultiClass", "has 1 output, which MultiClass has not"),
         (saved_catboost(trained("Poisson", TARGET)), "RMSE", "was trained with Poisson, not"),
         (lightgbm_model().content, "RMSE", "for files of CatBoost only"),
     ):
-        with pytest.raises(InvalidParameter, match=told):
+        with pytest.raises(InvalidParameter, match=sentence):
             parse_model(file, loss)
 
 
@@ -256,7 +256,7 @@ def test_xgboost_2_writes_nan_where_it_splits_by_categories():
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "sentence"),
     [
         (b"\x80\x04\x95", "pickle"),
         (b"PK\x03\x04", "pickle or an archive"),
@@ -267,6 +267,6 @@ def test_xgboost_2_writes_nan_where_it_splits_by_categories():
         (b"tree\nversion=v4\n", "LightGBM model file is damaged"),
     ],
 )
-def test_foreign_files_cost_one_sentence(content, told):
-    with pytest.raises(GbuqError, match=told):
+def test_foreign_files_cost_one_sentence(content, sentence):
+    with pytest.raises(GbuqError, match=sentence):
         parse_model(content)

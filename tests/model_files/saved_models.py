@@ -328,7 +328,7 @@ FEW = ("predict", "predict_proba", "predict_uncertainty", "score_novelty", "judg
 
 def answers(model, methods=tuple(ASKED), rows=None):
     """Everything that a model says of new rows and of its fit, as arrays."""
-    rows, found = rows_of(model) if rows is None else rows, {}
+    rows, parts = rows_of(model) if rows is None else rows, {}
     asked = [method for method in (*ASKED, "predict_distribution") if hasattr(model, method)]
     if isinstance(model, VirtualEnsemble):  # the same class for both tasks
         regression = model.task == "regression"
@@ -337,13 +337,13 @@ def answers(model, methods=tuple(ASKED), rows=None):
             asked.remove("predict_distribution")
     for method in methods:
         if method in asked:
-            found |= flat(getattr(model, method)(rows, *ASKED[method]), method)
+            parts |= flat(getattr(model, method)(rows, *ASKED[method]), method)
     if methods is FEW:
-        return found
+        return parts
     if "predict_distribution" in asked:
         law = model.predict_distribution(rows)
-        found |= {"law loc": law.loc, "law scale": law.scale}
-        found |= {"law quantiles": law.quantile([0.1, 0.7]), "law draws": law.sample(3, 0)}
+        parts |= {"law loc": law.loc, "law scale": law.scale}
+        parts |= {"law quantiles": law.quantile([0.1, 0.7]), "law draws": law.sample(3, 0)}
     for name in KNOWN:
-        found |= flat(getattr(model, name, None), name)
-    return found
+        parts |= flat(getattr(model, name, None), name)
+    return parts

@@ -99,11 +99,11 @@ def test_a_changed_byte_is_refused_or_changes_nothing(file):
         changed = bytearray(content)
         changed[place] ^= 0x41
         try:
-            found = load(bytes(changed)).predict_members(new)
+            predicted = load(bytes(changed)).predict_members(new)
         except ModelFileError:
             refused += 1
         else:
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(predicted, expected)
     assert refused > 250
 
 

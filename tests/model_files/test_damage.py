@@ -96,9 +96,9 @@ def test_any_part_of_a_file_may_be_damaged(data):
         part = data.draw(st.sampled_from(sorted(arrays)))
         kind = data.draw(st.sampled_from(BENT))
         arrays[part] = bent(arrays[part], kind, data.draw(st.integers(0, 10**6)))
-    said = use(name, header, arrays)
-    assert said.endswith(".")
-    assert "\n" not in said
+    sentence = use(name, header, arrays)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
 
 
 def at(*places):
@@ -272,11 +272,11 @@ def test_classes_of_others_and_impossible_labels_are_refused():
 def test_unknown_names_point_to_a_newer_version():
     header, arrays = read_archive(file_of("macau"))
     oracle = {**header["model"], "class": "Oracle"}
-    said = use("macau", {**header, "model": oracle}, arrays)
-    assert said.startswith("The model file holds a 'Oracle', probably from a newer version")
+    sentence = use("macau", {**header, "model": oracle}, arrays)
+    assert sentence.startswith("The model file holds a 'Oracle', probably from a newer version")
     header["model"]["fields"]["wings"] = 2
-    said = use("macau", header, arrays)
-    assert said.startswith("The model file has the unknown field 'wings' in a MacauRegressor")
+    sentence = use("macau", header, arrays)
+    assert sentence.startswith("The model file has the unknown field 'wings' in a MacauRegressor")
 
 
 def test_parameters_newer_than_the_file_keep_their_defaults():
@@ -329,8 +329,8 @@ def test_a_package_that_is_missing_is_told(package, monkeypatch):
 
 def test_files_of_the_version_before_are_refused():
     header = {"kind": "regressor", "params": {}, "plan": {}, "seed": 0}
-    said = use("boosted", header, {"start": np.zeros(2)})
-    assert said.startswith("The model file was written by gbuq 0.2, whose model files")
+    sentence = use("boosted", header, {"start": np.zeros(2)})
+    assert sentence.startswith("The model file was written by gbuq 0.2, whose model files")
     later = {"layout": 3, "model": {"class": "MacauRegressor", "fields": {}}}
     assert "has the layout 3 (this gbuq reads 2), probably" in use("boosted", later, {})
 

@@ -71,10 +71,10 @@ NOT_HELD = {
 }
 
 
-@pytest.mark.parametrize("said", NOT_HELD)
-def test_what_cannot_be_held_is_told(said):
-    model = NOT_HELD[said]()
-    with pytest.raises(InvalidParameter, match=rf"^{said}[^\n]*\.$"):
+@pytest.mark.parametrize("sentence", NOT_HELD)
+def test_what_cannot_be_held_is_told(sentence):
+    model = NOT_HELD[sentence]()
+    with pytest.raises(InvalidParameter, match=rf"^{sentence}[^\n]*\.$"):
         model.save(io.BytesIO())
 
 

@@ -35,13 +35,13 @@ def test_a_model_comes_back_bit_for_bit(name):
     assert type(again) is type(model)
     assert set(vars(again)) == set(vars(model))
     for part in (answers, parameters):
-        expected, found = part(model), part(again)
-        assert found.keys() == expected.keys()
+        expected, actual = part(model), part(again)
+        assert actual.keys() == expected.keys()
         for place, value in expected.items():
             if place == "memory_bytes_":  # views of one block, which has other small arrays, too
-                assert abs(found[place] - value) <= 1e-3 * value
+                assert abs(actual[place] - value) <= 1e-3 * value
                 continue
-            np.testing.assert_array_equal(found[place], value, err_msg=place)
+            np.testing.assert_array_equal(actual[place], value, err_msg=place)
     for given, fitted in (("base_model", "model_"), ("estimator", "estimator_")):
         if hasattr(model, given) and hasattr(model, fitted):
             same = getattr(model, given) is getattr(model, fitted)
@@ -58,9 +58,9 @@ def test_a_model_comes_back_bit_for_bit(name):
 def test_what_was_loaded_is_fitted_again_as_before(name):
     again = load(file_of(name))
     rows = X if hasattr(again, "feature_names_in_") else X.to_numpy()
-    expected, found = answers(model_of(name)), answers(again.fit(rows, Y))
+    expected, actual = answers(model_of(name)), answers(again.fit(rows, Y))
     for place in ("predict", "law scale"):
-        np.testing.assert_array_equal(found[place], expected[place])
+        np.testing.assert_array_equal(actual[place], expected[place])
 
 
 def test_every_estimator_that_is_offered_is_here():

@@ -44,18 +44,18 @@ def members_of(content):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def refused(content, said):
-    with pytest.raises(ProjectError, match=said) as found:
+def refused(content, sentence):
+    with pytest.raises(ProjectError, match=sentence) as refusal:
         open_project(content)
-    assert str(found.value).endswith(".")
-    assert "\n" not in str(found.value)
+    assert str(refusal.value).endswith(".")
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_few_changed_projects_are_refused_or_the_same(valid):
     for kind, changed in mutations(valid, 36, seed=1):
-        outcome, said = judge(valid, changed)
-        assert outcome in ("refused", "equal", "another project"), (kind, said)
+        outcome, sentence = judge(valid, changed)
+        assert outcome in ("refused", "equal", "another project"), (kind, sentence)
         if outcome == "another project":
             assert kind.endswith("digests right")
 
@@ -65,12 +65,12 @@ def test_a_few_changed_projects_are_refused_or_the_same(valid):
 def test_changed_models_of_other_methods_are_refused_or_the_same(method):
     listed = valid_project(method)
     for kind, changed in mutations(listed, 33, seed=2):
-        outcome, said = judge(listed, changed)
-        assert outcome in ("refused", "equal", "another project"), (kind, said)
+        outcome, sentence = judge(listed, changed)
+        assert outcome in ("refused", "equal", "another project"), (kind, sentence)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "sentence"),
     [
         (b"", FOREIGN),
         (b"a,b\n1,2\n", FOREIGN),
@@ -79,8 +79,8 @@ def test_changed_models_of_other_methods_are_refused_or_the_same(method):
         (zipped([("project.json", b"{}")]), "must have 2 to 204 parts, but it says 1"),
     ],
 )
-def test_foreign_files(content, said):
-    refused(content, said)
+def test_foreign_files(content, sentence):
+    refused(content, sentence)
 
 
 @pytest.mark.parametrize("name", ["../out", "/etc/passwd", "models/../x.npz", "models/0000.npz"])
@@ -111,7 +111,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(valid, monkeypatch):
 
 def test_lies_about_sizes(valid):
     start, end = struct.unpack("<L", valid[-6:-2])[0], len(valid) - 22
-    for place, form, value, said in (
+    for place, form, value, sentence in (
         (end + 12, "<L", 2**31, "at most 65,536 bytes, but it says 2,147,483,648"),
         (end + 10, "<H", 60_000, "one zip archive"),
         (end + 16, "<L", 2**32 - 1, "must end the file"),
@@ -122,7 +122,7 @@ def test_lies_about_sizes(valid):
     ):
         changed = bytearray(valid)
         struct.pack_into(form, changed, place, value)
-        refused(bytes(changed), said)
+        refused(bytes(changed), sentence)
     both = bytearray(valid)
     for place in (start + 20, start + 24):
         struct.pack_into("<L", both, place, 2**31)
@@ -135,17 +135,17 @@ def test_lies_about_sizes(valid):
 def test_a_table_that_unpacks_to_more_than_it_says(valid):
     about, members = container.read_container(valid)
     settings = {name: about[name] for name in ("project", "table_notices", "written_by")}
-    for said, packed, sentence in (
+    for n_bytes, packed, sentence in (
         (100, zlib.compress(bytes(2**24)), "another size than it says"),
         (2**40, zlib.compress(b"x"), "too large"),
         (3, b"no zlib", "contradicts"),
     ):
-        changed = {**members, TABLE: said.to_bytes(8, "little") + packed}
+        changed = {**members, TABLE: n_bytes.to_bytes(8, "little") + packed}
         refused(container.write_container(settings, changed), sentence)
 
 
 @pytest.mark.parametrize(
-    ("version", "more", "said"),
+    ("version", "more", "sentence"),
     [
         ([2, 0], {}, r"has format version 2\.0, but this gbuq reads version 1: update gbuq\."),
         ([1, 0], {"novel": 1}, r"project\.json must not hold \"novel\""),
@@ -154,20 +154,20 @@ def test_a_table_that_unpacks_to_more_than_it_says(valid):
         ([0, 1], {}, "it has no version"),
     ],
 )
-def test_versions(valid, version, more, said):
+def test_versions(valid, version, more, sentence):
     about, members = container.read_container(valid)
     head = json.dumps({**about, **more, "version": version}).encode()
     digest = hashlib.sha256(head).hexdigest().encode()
     parts = [("project.json", head), ("digest", digest), *members.items()]
     content = zipped(parts, create_system=3, external_attr=0o600 << 16)
-    if said:
-        refused(content, said)
+    if sentence:
+        refused(content, sentence)
     else:
         assert open_project(content).target.name == "y"
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "sentence"),
     [
         (
             ("n_rows",),
@@ -201,14 +201,14 @@ def test_versions(valid, version, more, said):
         (("page",), {"q": "x"}, 'project.page["q"] must be a list of at most 100, but it is "x"'),
     ],
 )
-def test_the_sentence_tells_the_place_what_must_be_there_and_what_is(valid, path, value, said):
+def test_the_sentence_tells_the_place_what_must_be_there_and_what_is(valid, path, value, sentence):
     about, members = container.read_container(valid)
     part = about["project"]
     for name in path[:-1]:
         part = part[name]
     part[path[-1]] = value
     settings = {name: about[name] for name in ("project", "table_notices", "written_by")}
-    refused(container.write_container(settings, members), re.escape(said))
+    refused(container.write_container(settings, members), re.escape(sentence))
 
 
 def test_sizes_are_checked_before_a_file_is_read(tmp_path):

@@ -91,8 +91,8 @@ def test_new_rows_are_scored_as_without_a_project(name, table, new):
     fitted = fit_project(table, target, plan=plan, level=0.8, conformal=regression)
     project = open_project(project_bytes(fitted))
     assert project.data is None
-    found = score_project(project, new)
-    pd.testing.assert_frame_equal(found.frame, scored.frame, check_exact=True)
+    rows = score_project(project, new)
+    pd.testing.assert_frame_equal(rows.frame, scored.frame, check_exact=True)
     again = restore_project(project, table, new)
     assert repr(again.scores) == repr(scored.scores)
 
@@ -110,10 +110,10 @@ def test_all_that_a_user_has_made_comes_back(table):
     assert project.plan == asked
     assert project.schema == schema
     assert project.source == table.source
-    told = describe_project(project)
-    assert "3 columns are corrected." in told
-    assert "2 rows are marked." in told
-    assert "5 trained models (sglb) can score the rows of the table." in told
+    sentences = describe_project(project)
+    assert "3 columns are corrected." in sentences
+    assert "2 rows are marked." in sentences
+    assert "5 trained models (sglb) can score the rows of the table." in sentences
 
 
 def test_the_table_is_recognised_by_its_digest(table):
@@ -133,9 +133,9 @@ def test_models_for_other_rows_are_asked_for(table, new):
     with pytest.raises(ProjectError, match="its own rows only"):
         restore_project(project, table, new)
     with_data = project_of(score_table(table, "y", plan=quick()), table, with_data=True)
-    found = score_project(with_data, new)  # they are trained
+    rows = score_project(with_data, new)  # they are trained
     plain = score_table(table, "y", plan=quick(), new=new)
-    pd.testing.assert_frame_equal(found.frame, plain.frame, check_exact=True)
+    pd.testing.assert_frame_equal(rows.frame, plain.frame, check_exact=True)
 
 
 def test_models_of_catboost_need_trust(table):

@@ -57,10 +57,10 @@ def test_a_project_of_an_earlier_version_opens(name):
         project.data, project.target.name, task=project.target.task, schema=project.schema,
         plan=project.plan,
     )  # fmt: skip
-    found = with_intervals(scored, project.level, project.conformal).frame
-    assert list(found.columns) == list(before.columns)
+    after = with_intervals(scored, project.level, project.conformal).frame
+    assert list(after.columns) == list(before.columns)
     numbers = before.select_dtypes("number").columns
-    now = found[numbers].astype("float64")
+    now = after[numbers].astype("float64")
     # Another processor may change the last digits: many roundings, and far below a change.
     pd.testing.assert_frame_equal(now, before[numbers].astype("float64"), rtol=CANCELLED)
     again = project_of(scored, project.data, marks=project.marks, with_data=True)

@@ -169,25 +169,25 @@ def check_blocks(new_text, tmp_path, monkeypatch, options=None, first=None):
         file = open_blocks(path, options, to_score=True)
         survey = survey_file(file, training)
         blocks = list(file.blocks(n_rows))
-        found = [prepare_block(block, survey, training) for block in blocks]
+        parts = [prepare_block(block, survey, training) for block in blocks]
         assert survey.n_rows == whole.n_rows
         assert survey.has_target == bool(expected.known.any())
         for name in expected.X.columns:
-            pieces, one = [part.X[name] for part in found], expected.X[name]
-            if isinstance(one.dtype, pd.CategoricalDtype):
+            pieces, series = [part.X[name] for part in parts], expected.X[name]
+            if isinstance(series.dtype, pd.CategoricalDtype):
                 joined = [label for piece in pieces for label in piece.astype(object)]
                 assert pd.Series(joined, dtype=object).equals(
-                    one.astype(object).reset_index(drop=True)
+                    series.astype(object).reset_index(drop=True)
                 )
             else:
                 joined = np.concatenate([piece.to_numpy() for piece in pieces])
-                assert joined.tobytes() == one.to_numpy().tobytes(), (name, joined, one)
-        assert np.concatenate([part.y for part in found]).tobytes() == expected.y.tobytes()
+                assert joined.tobytes() == series.to_numpy().tobytes(), (name, joined, series)
+        assert np.concatenate([part.y for part in parts]).tobytes() == expected.y.tobytes()
         written = plain_columns(whole, training.schema).values()
-        for position, one in enumerate(written):
+        for position, series in enumerate(written):
             pieces = [own_columns(block, survey)[position] for block in blocks]
-            assert {str(piece.dtype) for piece in pieces} == {str(one.dtype)}
-            pd.testing.assert_series_equal(pd.concat(pieces, ignore_index=True), one)
+            assert {str(piece.dtype) for piece in pieces} == {str(series.dtype)}
+            pd.testing.assert_series_equal(pd.concat(pieces, ignore_index=True), series)
     return survey
 
 
@@ -195,8 +195,8 @@ def test_a_bad_cell_late_in_the_file_is_named_with_its_row(tmp_path, monkeypatch
     rows = "".join(f"{i / 7!r},a,2021-01-02,1,{i}\n" for i in range(30))
     bad = "oops,b,2021-01-03,2,none at all\n"
     survey = check_blocks(HEAD + rows + bad, tmp_path, monkeypatch)
-    assert any('("oops")' in said and "It is in row 31 (blank" in said for said in survey.notices)
-    assert any("row 31" in said and 'the target "y"' in said for said in survey.notices)
+    assert any('("oops")' in text and "It is in row 31 (blank" in text for text in survey.notices)
+    assert any("row 31" in text and 'the target "y"' in text for text in survey.notices)
 
 
 @pytest.mark.parametrize(
@@ -277,6 +277,6 @@ def test_no_changed_parquet_file_ends_the_process(tmp_path):
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = [int(line) for line in done.stdout.split()]
-    assert len(found) == 200
-    assert {-1, 400} <= {*found}
+    codes = [int(line) for line in done.stdout.split()]
+    assert len(codes) == 200
+    assert {-1, 400} <= {*codes}

@@ -45,7 +45,7 @@ def test_joined_parts_are_the_rows_in_order(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         ({"inputs": {"TRAIN": "aa", "NEW": "cc"}}, '"NEW" is not as in the run'),
         ({"settings": {"trees": 31}}, 'had another "trees"'),
@@ -55,11 +55,11 @@ def test_joined_parts_are_the_rows_in_order(tmp_path, suffix):
         ({"version": "9.9.9"}, "by gbuq"),
     ],
 )
-def test_parts_of_another_run_are_refused(tmp_path, change, said):
+def test_parts_of_another_run_are_refused(tmp_path, change, sentence):
     PartFiles(tmp_path, RUN).write(0, [piece(0)])
     with pytest.raises(TableError) as refusal:
         PartFiles(tmp_path, replace(RUN, **change), resume=True)
-    assert said in str(refusal.value)
+    assert sentence in str(refusal.value)
     assert str(refusal.value).count(". ") == 0
     with pytest.raises(TableError, match="holds parts of an earlier run"):
         PartFiles(tmp_path, RUN)

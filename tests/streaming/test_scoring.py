@@ -73,10 +73,10 @@ def test_blocks_of_any_size_get_the_numbers_of_the_whole_file(
     training = prepare_training(table, infer_schema(table), "y")
     whole = score_table(table, "y", new=read_table(path, to_score=True), plan=PLAN)
     whole = with_intervals(whole, 0.8, conformal)
-    found = None
+    far = None
     if measures:
-        found = measure_unfamiliarity(training, whole.scored, 0, 1)
-        whole = add_unfamiliarity(whole, found)
+        far = measure_unfamiliarity(training, whole.scored, 0, 1)
+        whole = add_unfamiliarity(whole, far)
     file = open_blocks(path, to_score=True)
     # Trained with a block of one row; the measures are those of the whole file, which learn from
     # the training table only.
@@ -84,7 +84,7 @@ def test_blocks_of_any_size_get_the_numbers_of_the_whole_file(
     base = BlockScorer.train(table, training, file, survey, PLAN, None, 0.8, conformal, False, 1)
     for n_rows in (1, 5):
         monkeypatch.setattr(surveying, "_SURVEY_ROWS", n_rows)
-        scorer = BlockScorer(base.base, survey_file(file, training), found)
+        scorer = BlockScorer(base.base, survey_file(file, training), far)
         blocks, facts = zip(*(scorer.score(block) for block in file.blocks(n_rows)), strict=True)
         pd.testing.assert_frame_equal(
             pd.concat(blocks, ignore_index=True), whole.frame, check_exact=True, rtol=0, atol=0
@@ -138,10 +138,10 @@ def test_the_command_streams_the_same_file(files, whole, small_blocks, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv"]
     out = tmp_path / "out.parquet"
     assert run(files, out, "--stream", new="new.parquet") == 0
-    said = capsys.readouterr()
-    assert "On the second file: NLL" in said.out
-    assert "Drift: " in said.out
-    assert "Wrote 92 rows" in said.out
+    printed = capsys.readouterr()
+    assert "On the second file: NLL" in printed.out
+    assert "Drift: " in printed.out
+    assert "Wrote 92 rows" in printed.out
     joined = pd.read_parquet(out)
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -160,22 +160,23 @@ def test_a_streamed_run_warns_of_leaks_and_heavy_rows_as_one_in_memory_does(tmp_
     rows = pd.DataFrame({"x": x[:, 0], "z": x[:, 1], "again": 3.0 * y, "y": y})
     rows.to_csv(tmp_path / "train.csv", index=False)
     rows.head(30).to_csv(tmp_path / "new.csv", index=False)
-    told = {}
+    results = {}
     for name, more in (("whole", []), ("streamed", ["--stream"])):
         assert run(tmp_path, tmp_path / f"{name}.csv", "--json", *more) == 0
-        told[name] = json.loads(capsys.readouterr().out)
-    streamed = told["streamed"]["warnings"]
+        results[name] = json.loads(capsys.readouterr().out)
+    streamed = results["streamed"]["warnings"]
     assert any('"again" orders the rows exactly' in sentence for sentence in streamed)
     assert any("Row 18 has" in s and "of the squared error of the" in s for s in streamed)
-    ours = [s for s in told["whole"]["warnings"] if not s.startswith("Second file:")]
+    ours = [s for s in results["whole"]["warnings"] if not s.startswith("Second file:")]
     assert streamed == ours
-    assert any("of the second file that have most" in one for one in told["streamed"]["notices"])
+    notices = " ".join(results["streamed"]["notices"])
+    assert "of the second file that have most" in notices
     assert run(tmp_path, tmp_path / "again.csv", "--stream") == 0
     assert 'Warning: The column "again" orders' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["--stream"], "--stream needs TRAIN and NEW"),
         (["--train-rows", "50"], "--train-rows needs TRAIN and NEW"),
@@ -184,12 +185,12 @@ def test_a_streamed_run_warns_of_leaks_and_heavy_rows_as_one_in_memory_does(tmp_
         (["NEW", "--stream", "--train-rows", "3"], "--train-rows must be at least 10"),
     ],
 )
-def test_what_cannot_be_streamed_is_refused(files, tmp_path, capsys, words, said):
+def test_what_cannot_be_streamed_is_refused(files, tmp_path, capsys, words, sentence):
     names = [str(files / "new.csv")] if words[0] == "NEW" else []
     start = ["score", str(files / "train.csv"), *names, "--target", "y", "--out"]
     assert main([*start, str(tmp_path / "o.csv"), *words[len(names) :]]) == 2
     error = capsys.readouterr().err
-    assert said in error
+    assert sentence in error
     assert error.count("\n") == 1
 
 
@@ -221,14 +222,14 @@ def test_a_killed_run_goes_on_without_loss_or_duplicates(
     assert not out.exists()
     left = sorted(path.name for path in (tmp_path / "out.csv.parts").glob("part-*"))
     assert left == ["part-000000.csv", "part-000001.csv", "part-000002.csv"]
-    for other, said in (
+    for other, sentence in (
         ([], "holds parts of an earlier run"),
         (["--resume", "--seed", "4"], '"plan"'),
         (["--resume", "--missing", "z=0"], '"missing"'),
         (["--resume", "--level", "0.8"], '"level"'),
     ):
         assert main([*words, *other]) == 2
-        assert said in capsys.readouterr().err
+        assert sentence in capsys.readouterr().err
     changed = tmp_path / "new.csv"
     changed.write_text((files / "new.csv").read_text().replace("w77", "w78"))
     assert main([*words[:2], str(changed), *words[3:], "--resume"]) == 2
@@ -305,8 +306,8 @@ def test_names_that_differ_in_case_are_matched(tmp_path):
     path = tmp_path / "new.csv"
     path.write_text(text_of(40, first=500).replace("x,word", "X,Word ", 1))
     survey = survey_file(open_blocks(path, to_score=True), training)
-    said = " ".join(survey.notices)
-    assert 'read as in the first file ("X" as "x" and "Word" as "word")' in said
+    notices = " ".join(survey.notices)
+    assert 'read as in the first file ("X" as "x" and "Word" as "word")' in notices
 
 
 def test_rows_that_are_no_data_are_left_out_as_in_one_piece(small_blocks, tmp_path, capsys):
@@ -321,18 +322,18 @@ def test_rows_that_are_no_data_are_left_out_as_in_one_piece(small_blocks, tmp_pa
         lines = [f"Totaal,{sum(z)},{sum(y)}", "word,z,y", *body, f"Sum,{sum(z)},{sum(y)}"]
         text = "\n".join(["word,z,y", *lines, "Source: us,,"])
         (tmp_path / f"{name}.csv").write_text(text + "\n")
-    found = {}
+    written = {}
     for way in ("--quiet", "--stream"):
         out = tmp_path / f"scored{way}.csv"
         assert run(tmp_path, out, way, "--level", "0.8") == 0
-        found[way] = out.read_text()
-        said = capsys.readouterr()
-    assert found["--quiet"] == found["--stream"]
-    assert found["--stream"].count("\n") == 61
-    numbers = pd.read_csv(io.StringIO(found["--stream"])).row_in_file.tolist()
+        written[way] = out.read_text()
+        printed = capsys.readouterr()
+    assert written["--quiet"] == written["--stream"]
+    assert written["--stream"].count("\n") == 61
+    numbers = pd.read_csv(io.StringIO(written["--stream"])).row_in_file.tolist()
     assert (numbers[0], numbers[12], numbers[-1]) == (3, 16, 64)
-    assert "Second file: Rows 2 and 15 repeat the header and are left out" in said.err
-    assert "Second file: Rows 34 and 65 add up the numbers of the rows above" in said.err
-    assert "Second file: Row 1 adds up the numbers of the rows below" in said.err
-    assert "coverage 50%" not in said.out.partition("On the second file")[0]
-    assert "The coverage measured on the first file is not shown: 33 %" in said.out
+    assert "Second file: Rows 2 and 15 repeat the header and are left out" in printed.err
+    assert "Second file: Rows 34 and 65 add up the numbers of the rows above" in printed.err
+    assert "Second file: Row 1 adds up the numbers of the rows below" in printed.err
+    assert "coverage 50%" not in printed.out.partition("On the second file")[0]
+    assert "The coverage measured on the first file is not shown: 33 %" in printed.out

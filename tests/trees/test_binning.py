@@ -134,13 +134,13 @@ def test_merged_rows_equal_the_twin(codes):
     if cells is None:
         assert len(expected) > codes.shape[1] // 2 or len(expected) > 0.9 * codes.shape[1]
         return
-    found = {
+    rows_of = {
         tuple(code): cells.order[low:high].tolist()
         for code, (low, high) in zip(
             cells.codes.tolist(), itertools.pairwise(cells.begin), strict=True
         )
     }
-    assert found == expected  # and every cell's rows in ascending order
+    assert rows_of == expected  # and every cell's rows in ascending order
     assert cells.codes.flags.c_contiguous
 
 

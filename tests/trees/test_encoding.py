@@ -121,8 +121,8 @@ def test_target_means_are_those_of_scikit_learn(rng, n_classes, missing):
     np.testing.assert_allclose(matrix, expected, rtol=SAME_SUM)
     # Those of new rows: the means over all of training, and the overall mean for a new level.
     new = np.append(np.unique(values), 77.0)[:, None]
-    found, flags = apply_encoding(encoding, new)
-    np.testing.assert_allclose(found, encoder.transform(new), rtol=SAME_SUM)
+    encoded, flags = apply_encoding(encoding, new)
+    np.testing.assert_allclose(encoded, encoder.transform(new), rtol=SAME_SUM)
     assert flags.unseen_level.tolist() == [False] * (len(new) - 1) + [True]
     assert not encoding.is_category.any()
     assert len(encoding.is_category) == (3 if n_classes == 3 else 1)
@@ -192,9 +192,9 @@ def test_new_rows_take_the_side_of_the_rest(rng):
     flags = model.inspect_rows(new)
     assert flags.unseen_level.tolist() == [True, False]
     assert flags.new_missing.tolist() == [False, True]
-    found = model.predict(new)
-    assert found[0] == found[1]
-    assert np.abs(found).max() < 0.2  # like q, r and s, of mean 0; p has mean 1
+    predicted = model.predict(new)
+    assert predicted[0] == predicted[1]
+    assert np.abs(predicted).max() < 0.2  # like q, r and s, of mean 0; p has mean 1
     low = X["b"].min() - 1.0
     with_gap, lowest = (
         pd.DataFrame({"a": ["q"], "b": [np.nan]}),
@@ -292,9 +292,9 @@ def test_sparse_matrices_are_refused():
     ids=repr,
 )
 def test_classes_are_sorted(y, classes, codes):
-    found, found_codes = encode_classes(np.array(y))
-    assert found.tolist() == classes
-    assert found_codes.tolist() == codes
+    sorted_, own_codes = encode_classes(np.array(y))
+    assert sorted_.tolist() == classes
+    assert own_codes.tolist() == codes
 
 
 @pytest.mark.parametrize(

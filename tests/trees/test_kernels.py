@@ -90,9 +90,9 @@ def test_histograms_count_rows(n_outputs):
     chosen = np.arange(40) % 3 == 1
     order = np.append(np.flatnonzero(chosen), 7).astype(np.uint32)
     by_lanes, by_loop = np.zeros((2, len(problem.rows.slot_bin), n_outputs + 1))
-    for width, found in ((problem.width, by_lanes), ((), by_loop)):
+    for width, out in ((problem.width, by_lanes), ((), by_loop)):
         histogram_kernels.count_rows(
-            order, 0, len(order) - 1, problem.codes, problem.rows.offset, problem.channels, found,
+            order, 0, len(order) - 1, problem.codes, problem.rows.offset, problem.channels, out,
             width,
         )  # fmt: skip
     expected = histogram_of(problem, chosen)
@@ -103,12 +103,12 @@ def test_histograms_count_rows(n_outputs):
 def test_lanes_are_of_contiguous_matrices_only():
     """Addresses are computed from a row's number, so other layouts must not compile."""
     problem = make_problem(1)
-    found = np.zeros((len(problem.rows.slot_bin), len(problem.width)))
+    out = np.zeros((len(problem.rows.slot_bin), len(problem.width)))
     for channels in (np.asfortranarray(problem.channels), problem.channels.astype(np.float32)):
         with pytest.raises(TypingError, match=r"contiguous|float64"):
             histogram_kernels.count_rows(
                 np.arange(2, dtype=np.uint32), 0, 2, problem.codes, problem.rows.offset, channels,
-                found, problem.width,
+                out, problem.width,
             )  # fmt: skip
 
 
@@ -186,12 +186,12 @@ def test_python_scores_equal_compiled_ones():
     problem = make_problem(3)
     leaf = np.arange(40) % 4
     # One order of operations, so nothing but a fused multiply-add could differ.
-    for found, expected in zip(
+    for scores, expected in zip(
         kernel_scores(problem, leaf, 3.0, python=True),
         kernel_scores(problem, leaf, 3.0),
         strict=True,
     ):
-        np.testing.assert_allclose(found, expected, rtol=SAME_SUM)
+        np.testing.assert_allclose(scores, expected, rtol=SAME_SUM)
 
 
 def test_score_noise_is_numbered_by_slot(rng):
@@ -277,9 +277,9 @@ def test_a_noisy_tree_equals_the_twin():
 
 def test_python_and_compiled_trees_agree():
     problem = make_problem(7, n=60)
-    found, leaf, _ = grow(problem, 3, kernel=grow_tree.py_func)
+    tree, leaf, _ = grow(problem, 3, kernel=grow_tree.py_func)
     expected, compiled_leaf, _ = grow(problem, 3)
-    assert found == expected
+    assert tree == expected
     np.testing.assert_array_equal(leaf, compiled_leaf)
 
 
@@ -329,10 +329,10 @@ def test_predictions_equal_the_twin(forest, n, width):
             problem.rows.columns, problem.is_category, forest, start, decay, checkpoints,
             low, high, leaf_scratch(3), width, out,
         )  # fmt: skip
-    for found, t in zip(out, checkpoints, strict=True):
+    for predicted, t in zip(out, checkpoints, strict=True):
         expected = naive.predict(problem.codes, problem.is_category, forest, start, decay, t)
         # The same sums in the same order, up to fused multiply-adds.
-        np.testing.assert_allclose(found, expected, rtol=0, atol=ZERO)
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=ZERO)
 
 
 def test_python_predictions_equal_compiled_ones(forest):

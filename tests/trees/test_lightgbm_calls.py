@@ -38,5 +38,5 @@ def test_forests_grown_side_by_side_are_those_grown_alone():
 
     alone = grow(1)
     with ThreadPoolExecutor(6) as pool:
-        for found in pool.map(grow, [1, 2, 3, 1, 2, 3] * 4):
-            np.testing.assert_array_equal(found, alone)
+        for values in pool.map(grow, [1, 2, 3, 1, 2, 3] * 4):
+            np.testing.assert_array_equal(values, alone)

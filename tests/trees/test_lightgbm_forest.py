@@ -42,8 +42,8 @@ def test_an_unknown_objective_is_refused():
 
 def test_threads_do_not_matter():
     curve = make_heteroscedastic(500, random_state=0)
-    one, two = (grow_forest(curve.X, curve.y, n_trees=3, n_jobs=n, seed=7) for n in (1, 2))
+    alone, threaded = (grow_forest(curve.X, curve.y, n_trees=3, n_jobs=n, seed=7) for n in (1, 2))
     assert (
-        one.model_to_string(num_iteration=3).split("parameters:")[0]
-        == (two.model_to_string(num_iteration=3).split("parameters:")[0])
+        alone.model_to_string(num_iteration=3).split("parameters:")[0]
+        == (threaded.model_to_string(num_iteration=3).split("parameters:")[0])
     )

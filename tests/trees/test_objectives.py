@@ -138,11 +138,11 @@ def test_both_readers_refuse_in_the_same_words(library, loss, link):
     else:
         trained = Trained(library, loss, link)
         model, content = trained.model, trained.content
-    told = set()
+    sentences = set()
     for read in (leaf_source, load_leaf_source):
         with pytest.raises(GbuqError) as caught:
             read(model if read is leaf_source else content, task="classification")
-        told.add(str(caught.value))
+        sentences.add(str(caught.value))
     with pytest.raises(GbuqError) as caught:
         parse_model(content)
-    assert told == {str(caught.value)}
+    assert sentences == {str(caught.value)}

@@ -39,5 +39,4 @@ def shared_threads(n_jobs: int | None = None) -> Iterator[int]:
 def predict_booster(booster: Any, X: Any, n_jobs: int | None = None, **options: Any) -> np.ndarray:
     """``booster.predict(X, **options)`` as an array."""
     with shared_threads(n_jobs) as number:
-        predictions: np.ndarray = np.asarray(booster.predict(X, num_threads=number, **options))
-    return predictions
+        return np.asarray(booster.predict(X, num_threads=number, **options))

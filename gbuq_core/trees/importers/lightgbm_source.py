@@ -15,6 +15,7 @@ from gbuq_core.trees.importers.lightgbm_text import (
     read_lightgbm_text,
 )
 from gbuq_core.trees.importers.objectives import find_objective
+from gbuq_core.trees.importers.plain_source import numbers_of
 from gbuq_core.trees.importers.replaying import (
     ReplayTable,
     check_structure,
@@ -128,11 +129,6 @@ def _has_categories(rows: Any) -> bool:
 def _as_floats(rows: Any) -> np.ndarray:
     """Rows as LightGBM reads them: integers become float32 first."""
     if hasattr(rows, "iloc"):
-        try:
-            return rows.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError):
-            raise InvalidData(
-                "X holds values that are not numbers, but the model was trained on numbers."
-            ) from None
+        return numbers_of(rows)
     floats = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)
     return floats.astype(np.float64, copy=False)

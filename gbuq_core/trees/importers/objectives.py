@@ -105,6 +105,5 @@ def apply_link(link: str, raw: np.ndarray, slope: float = 1.0) -> np.ndarray:
         if link == "gaussian":
             return np.stack([raw[..., 0], np.exp(2.0 * raw[..., 1])], axis=-1)
         if link in ("share", "sigmoid", "sigmoids"):
-            chances: np.ndarray = expit(slope * raw)
-            return chances
+            return expit(slope * raw)
         return softmax(raw, axis=-1) if link == "softmax" else raw

@@ -27,6 +27,7 @@ from gbuq_core.trees.importers.replaying import (
     flush_tiny,
     make_table,
     replay_leaves,
+    take_splits,
 )
 from gbuq_core.trees.importers.source import TASKS, LeafSource, refuse_dart, refuse_sum
 
@@ -140,9 +141,7 @@ class PlainSource(LeafSource):
             sums /= self.n_iterations
         # What came after the last round of a stage: the product of no factors is 1.
         later = np.cumprod(np.append(plain.decays, 1.0)[::-1])[::-1]
-        shrunk = later[ends]
-        raw: np.ndarray = (plain.scale * sums + plain.base) / shrunk[:, None, None]
-        return raw
+        return (plain.scale * sums + plain.base) / later[ends][:, None, None]
 
     def predict_outputs(self, X: Any) -> np.ndarray:
         """All that the model predicts, (n, n_outputs): its classes, or a mean and a variance."""
@@ -168,16 +167,9 @@ class PlainSource(LeafSource):
             self.plain.levels[self.plain.levels_begin[s] : self.plain.levels_begin[s + 1]]
             for s in splits[counts > 0]
         ]
-        old = self.plain.trees
-        kept = NumericTrees(
-            begin=begins(np.diff(begin)[trees]),
-            left=old.left[splits], right=old.right[splits], feature=old.feature[splits],
-            threshold=old.threshold[splits], missing=old.missing[splits],
-            missing_left=old.missing_left[splits], strict=old.strict,
-        )  # fmt: skip
         forest = PlainSource(
             self.plain._replace(
-                trees=kept,
+                trees=take_splits(self.plain.trees, begins(np.diff(begin)[trees]), splits),
                 leaf_values=self.plain.leaf_values[leaves],
                 output=self.plain.output[trees],
                 levels_begin=begins(counts),
@@ -308,8 +300,7 @@ def numbers_of(rows: Any) -> np.ndarray:
     """Rows as a matrix of numbers."""
     try:
         if hasattr(rows, "iloc"):
-            numbers: np.ndarray = rows.to_numpy(dtype=np.float64, na_value=np.nan)
-            return numbers
+            return rows.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(rows, np.float64)
     except (TypeError, ValueError):
         raise InvalidData(
@@ -400,7 +391,8 @@ def check_plain(plain: PlainTrees) -> None:
     _require(edges, "its trees do not add up")
     _check_splits(trees, sizes, plain.n_features)
     check_structure(trees)
-    _check_depth(trees, sizes)
+    if deepest(trees, _DEEPEST + 1) > _DEEPEST:
+        raise ModelFileError(f"A tree of the model is deeper than {_DEEPEST:,} levels.")
     _check_leaves(plain, n_trees, n_splits)
     _check_levels(plain, n_splits)
     _require(1 <= plain.per_iteration <= n_trees, "its rounds do not add up")
@@ -429,19 +421,19 @@ def _check_splits(trees: NumericTrees, sizes: np.ndarray, n_features: int) -> No
     _require(rules.all(), "a split treats missing values in an unknown way")
 
 
-def _check_depth(trees: NumericTrees, sizes: np.ndarray) -> None:
-    """Refuse trees so deep that a walk down one of them would not come to an end in time."""
-    large = sizes > _DEEPEST
-    node = trees.begin[:-1][large]
-    start = node
-    for _ in range(_DEEPEST):
+def deepest(trees: NumericTrees, fewest: int = 1) -> int:
+    """The most splits on a way from a root to a leaf, of trees with at least ``fewest`` splits.
+
+    Counting ends above `_DEEPEST`, so that a walk down comes to an end in time.
+    """
+    start = node = trees.begin[:-1][np.diff(trees.begin) >= fewest]
+    depth = 0
+    while len(node) and depth <= _DEEPEST:
+        depth += 1
         children = np.concatenate([trees.left[node], trees.right[node]])
-        start, inner = np.concatenate([start, start]), children >= 0
-        start = start[inner]
-        node = start + children[inner]
-        if not len(node):
-            return
-    raise ModelFileError(f"A tree of the model is deeper than {_DEEPEST:,} levels.")
+        start = np.tile(start, 2)[children >= 0]
+        node = start + children[children >= 0]
+    return depth
 
 
 def _check_leaves(plain: PlainTrees, n_trees: int, n_splits: int) -> None:

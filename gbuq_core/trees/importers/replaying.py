@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,12 @@ class NumericTrees(NamedTuple):
     missing: np.ndarray  # (n_splits,) int8: one of the rules above
     missing_left: np.ndarray  # (n_splits,) bool: where a missing value goes
     strict: bool
+
+
+def take_splits(trees: NumericTrees, begin: np.ndarray, splits: Any) -> NumericTrees:
+    """Trees of some of the splits, which begin there."""
+    parts = {name: getattr(trees, name)[splits] for name in NumericTrees._fields[1:-1]}
+    return trees._replace(begin=begin, **parts)
 
 
 class Plane(NamedTuple):

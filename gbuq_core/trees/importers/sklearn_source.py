@@ -15,13 +15,40 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse
 
 
-class ForestSource(LeafSource):
-    """GradientBoosting, RandomForest and ExtraTrees: ``apply`` gives nodes."""
+class _SklearnSource(LeafSource):
+    """What both have in common: columns and predictions."""
 
     kind = "sklearn"
 
     def __init__(self, model: Any, task: str) -> None:
-        _describe(self, model, task)
+        self.model, self.task = model, task
+        self.n_features = int(model.n_features_in_)
+        names = getattr(model, "feature_names_in_", None)
+        self.feature_names = None if names is None else tuple(map(str, names))
+
+    def _predict(self, rows: Any) -> Any:
+        model = self.model
+        ask = model.predict if self.task == "regression" else model.predict_proba
+        try:
+            return ask(rows)
+        except (ValueError, TypeError) as error:
+            raise _refused(error) from error
+
+    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
+        model, wanted = self.model, set(iterations.tolist())
+        ask = model.staged_predict if self.task == "regression" else model.staged_predict_proba
+        try:
+            # Copies: scikit-learn goes on adding to the same array.
+            return np.stack([np.array(s) for t, s in enumerate(ask(rows), start=1) if t in wanted])
+        except (ValueError, TypeError) as error:
+            raise _refused(error) from error
+
+
+class ForestSource(_SklearnSource):
+    """GradientBoosting, RandomForest and ExtraTrees: ``apply`` gives nodes."""
+
+    def __init__(self, model: Any, task: str) -> None:
+        super().__init__(model, task)
         self.trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
         # Place of each node among its tree's leaves.
         self._leaf_of_node = [
@@ -55,25 +82,17 @@ class ForestSource(LeafSource):
             leaves[:, tree - first] = self._leaf_of_node[tree][nodes[:, tree].astype(np.int64)]
         return leaves
 
-    def _predict(self, rows: Any) -> Any:
-        return _predict(self, rows)
-
     def refuse_stages(self) -> None:
         """Refuse forests, whose trees do not follow each other."""
         if not hasattr(self.model, "staged_predict"):
             super().refuse_stages()
 
-    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
-        return _staged(self, rows, iterations)
 
-
-class HistogramSource(LeafSource):
+class HistogramSource(_SklearnSource):
     """HistGradientBoosting, through its predictors' nodes."""
 
-    kind = "sklearn"
-
     def __init__(self, model: Any, task: str) -> None:
-        _describe(self, model, task)
+        super().__init__(model, task)
         try:
             predictors = [p for iteration in model._predictors for p in iteration]
             self._mapper, self._preprocess = model._bin_mapper, model._preprocess_X
@@ -102,14 +121,8 @@ class HistogramSource(LeafSource):
             )
         return leaves
 
-    def _predict(self, rows: Any) -> Any:
-        return _predict(self, rows)
-
     def refuse_stages(self) -> None:
         """Every model of this kind has its earlier states."""
-
-    def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
-        return _staged(self, rows, iterations)
 
 
 def from_sklearn(model: Any, task: str) -> LeafSource:
@@ -145,38 +158,12 @@ def from_sklearn(model: Any, task: str) -> LeafSource:
     return (HistogramSource if isinstance(model, histogram) else ForestSource)(model, task)
 
 
-def _describe(source: Any, model: Any, task: str) -> None:
-    source.model, source.task = model, task
-    source.n_features = int(model.n_features_in_)
-    names = getattr(model, "feature_names_in_", None)
-    source.feature_names = None if names is None else tuple(map(str, names))
-
-
 def _number_leaves(predictor: Any) -> Any:
     """A predictor whose leaf values are the leaves' places among the tree's leaves."""
     nodes = predictor.nodes.copy()
     is_leaf = nodes["is_leaf"].astype(bool)
     nodes["value"][is_leaf] = np.arange(is_leaf.sum())
     return type(predictor)(nodes, predictor.binned_left_cat_bitsets, predictor.raw_left_cat_bitsets)
-
-
-def _predict(source: LeafSource, rows: Any) -> Any:
-    try:
-        if source.task == "regression":
-            return source.model.predict(rows)
-        return source.model.predict_proba(rows)
-    except (ValueError, TypeError) as error:
-        raise _refused(error) from error
-
-
-def _staged(source: LeafSource, rows: Any, iterations: np.ndarray) -> np.ndarray:
-    model, wanted = source.model, set(iterations.tolist())
-    ask = model.staged_predict if source.task == "regression" else model.staged_predict_proba
-    try:
-        # Copies: scikit-learn goes on adding to the same array.
-        return np.stack([np.array(s) for t, s in enumerate(ask(rows), start=1) if t in wanted])
-    except (ValueError, TypeError) as error:
-        raise _refused(error) from error
 
 
 def _has_gaps(rows: Any) -> bool:

@@ -20,42 +20,22 @@ class LeafSource:
     """A fitted tree model as IBUG sees it: a leaf in each tree for every row, and a prediction.
 
     Not for use by itself: `leaf_source` and `load_leaf_source` make one for a model.
-
-    Attributes
-    ----------
-    kind : str
-        The library: "lightgbm", "xgboost", "catboost", "sklearn" or "gbuq".
-    model : object
-        The model that was given, or that a file was read into.
-    task : str
-        "regression" or "classification".
-    n_features, n_trees : int
-        Trees of all classes count for classification.
-    feature_names : tuple of str or None
-        None where the model has made its names up.
-    leaf_counts : (n_trees,) int64 array
-        Leaves of each tree, with or without training rows.
-    n_iterations : int
-        Boosting rounds that predictions use, one tree or one tree a class each.
-    n_classes : int
-        Of classifiers only, and only where ``model`` has no ``classes_``.
-    importances : (n_features,) float64 array or None
-        What the model said of itself before it was saved, where its file does not hold that.
     """
 
-    kind: str
-    model: Any
-    task: str
+    kind: str  # the library: "lightgbm", "xgboost", "catboost", "sklearn" or "gbuq"
+    model: Any  # that was given, or that a file was read into
+    task: str  # "regression" or "classification"
     n_features: int
-    feature_names: tuple[str, ...] | None
-    leaf_counts: np.ndarray
-    n_iterations: int
-    n_classes: int
+    feature_names: tuple[str, ...] | None  # None where the model has made its names up
+    leaf_counts: np.ndarray  # (n_trees,) int64: leaves of each tree, with or without training rows
+    n_iterations: int  # boosting rounds that predictions use, one tree or one tree a class each
+    n_classes: int  # of classifiers only, and only where `model` has no `classes_`
+    # (n_features,): what the model said of itself before it was saved, where its file lacks that
     importances: np.ndarray | None = None
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
+        """Number of trees, those of all classes for a classification."""
         return len(self.leaf_counts)
 
     def leaf_matrix(self, X: Any, trees: slice | None = None) -> np.ndarray:

@@ -8,6 +8,7 @@ from scipy.special import logit
 from gbuq_core.errors import ModelFileError
 from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import PlainTrees
+from gbuq_core.trees.importers.replaying import take_splits
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel
 
 
@@ -26,13 +27,9 @@ def plain_xgboost(read: XGBoostModel) -> PlainTrees:
     for tree, of_node, weight in zip(model["trees"], read.leaf_of_node, weights, strict=True):
         values.append(np.asarray(tree["split_conditions"], np.float64)[of_node >= 0] * weight)
     n_splits = int(read.trees.begin[n_trees])
-    parts = {
-        key: getattr(read.trees, key)[:n_splits]
-        for key in ("left", "right", "feature", "threshold", "missing", "missing_left")
-    }
     return PlainTrees(
         kind="xgboost", task=task, n_features=read.n_features, names=read.feature_names,
-        trees=read.trees._replace(begin=read.trees.begin[: n_trees + 1], **parts),
+        trees=take_splits(read.trees, read.trees.begin[: n_trees + 1], slice(n_splits)),
         leaf_values=np.concatenate(values[:n_trees])[:, None],
         output=np.asarray(model["tree_info"][:n_trees], np.int32), base=base, scale=1.0, slope=1.0,
         decays=np.ones(read.n_best), link=link, per_iteration=int(begins[0]), averages=False,

@@ -7,6 +7,7 @@ models needs it.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -92,9 +93,7 @@ class XGBoostSource(LeafSource):
         raw = np.stack(
             [self._ask(rows, last, output_margin=is_class) for last in iterations.tolist()]
         ).astype(np.float64)
-        if not is_class:
-            return raw
-        return _chances(raw, is_staged=True)
+        return _chances(raw, is_staged=True) if is_class else raw
 
     def _ask(self, rows: Any, last: int | None = None, **options: Any) -> np.ndarray:
         xgboost = import_xgboost()
@@ -129,10 +128,8 @@ def from_xgboost(model: Any, task: str) -> XGBoostSource:
             booster = model.get_booster()
         except NotFittedError:
             raise InvalidParameter("The XGBoost model is not fitted: call fit first.") from None
-        try:
+        with suppress(AttributeError):  # trained without early stopping
             best = int(model.best_iteration) + 1
-        except AttributeError:  # trained without early stopping
-            best = None
     if not hasattr(booster, "save_raw"):
         raise InvalidParameter(f"A {type(model).__name__} of XGBoost is no model with trees.")
     read = read_xgboost(bytes(booster.save_raw("ubj")))
