@@ -1,5 +1,8 @@
 """The errors that gbuq raises on purpose: each message is one sentence fit for a user."""
 
+from collections.abc import Callable
+from typing import Any
+
 
 class GbuqError(ValueError):
     """Base of all errors whose message says what is wrong and what to do."""
@@ -55,3 +58,12 @@ class LimitReached(GbuqError):
 
 class Cancelled(Exception):
     """Nobody wants the result of this fit any more. Not an error to show."""
+
+
+def refusal_of(call: Callable[..., Any], *arguments: Any) -> str:
+    """The sentence with which a call is refused; empty if it is not."""
+    try:
+        call(*arguments)
+    except GbuqError as error:
+        return str(error)
+    return ""

@@ -240,7 +240,7 @@ class Method:
     def missing(self) -> str:
         """Why it cannot run here, in a sentence; empty if it can. Nothing is imported."""
         for package in self.packages:
-            if not _installed(package):
+            if not is_installed(package):
                 return (
                     f"{self.label} is not installed: choose another method, or install the "
                     f"package {package}."
@@ -259,7 +259,8 @@ class Method:
         return self.missing()
 
 
-def _installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; it is not."""
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):  # a broken installation

@@ -194,7 +194,7 @@ def test_other_tails_are_looked_at_behind_the_picture(monkeypatch):
 
 
 def test_a_missing_package_is_one_sentence_and_another_model_is_drawn(monkeypatch):
-    monkeypatch.setattr(record, "_installed", lambda package: False)
+    monkeypatch.setattr(record, "is_installed", lambda package: False)
     at = open_page("two_clocks", model="CatBoost", seed="29")
     missing = "CatBoost is not installed: choose another method, or install the package catboost."
     assert missing in [text.value for text in at.text]

@@ -1,7 +1,7 @@
 """The lesson on neighbours: its numbers, and the facts that its fixed sentences rest on."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -16,10 +16,7 @@ from gbuq_core.synthetic import ripples_truth
 from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
-
-
-def shown(title):
-    return computed("neighbours", title)
+shown = partial(computed, "neighbours")
 
 
 @cache

@@ -1,6 +1,7 @@
 """The lesson on novelty: its numbers, the facts that its sentences rest on, and both branches."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,10 +29,7 @@ from gbuq_core.presentation import digits
 from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
-
-
-def shown(title):
-    return computed("novelty", title)
+shown = partial(computed, "novelty")
 
 
 def both(preset):

@@ -1,7 +1,7 @@
 """The lesson on soft trees: its numbers, and the facts that its fixed sentences rest on."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,10 +19,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
-
-
-def shown(title):
-    return computed("soft_trees", title)
+shown = partial(computed, "soft_trees")
 
 
 @cache

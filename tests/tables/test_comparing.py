@@ -234,7 +234,7 @@ def test_reasons_say_why_a_method_cannot(monkeypatch):
     gaps = why_not_compared(prepared_of(frame), FAST)
     assert "cannot read missing values" in gaps["knn"]
     assert not gaps["ibug"]
-    monkeypatch.setattr("gbuq_core.methods.record._installed", lambda name: name != "ngboost")
+    monkeypatch.setattr("gbuq_core.methods.record.is_installed", lambda name: name != "ngboost")
     lacking = why_not_compared(prepared_of(frame_of()), FAST, most_seconds=1e-6)
     assert "is not installed" in lacking["ngboost"]
     assert "would take about" in lacking["vst"]

@@ -7,16 +7,16 @@ Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted reg
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.errors import InvalidParameter, refusal_of
 from gbuq_core.experiments.neighbours.data import DATASETS, DatasetInfo
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.methods import METHODS, Builder, Method
+from gbuq_core.methods.record import is_installed
 from gbuq_core.settings import arguments, check, setting
 from gbuq_core.validation import check_choice, check_number
 
@@ -71,11 +71,6 @@ class NeighboursLibrary(NamedTuple):
     builder: Builder  # one thread: these rows are too few for two
     by_leaves: bool  # whether its trees are limited by their leaves rather than by their depth
     names: Mapping[str, str]  # what it calls our arguments
-
-    @property
-    def package(self) -> str:
-        """What has to be installed."""
-        return self.builder.module.partition(".")[0]
 
 
 _LIBRARIES = {
@@ -310,25 +305,18 @@ def library_missing(key: str) -> str:
     ''
     """
     library = LIBRARIES[check_choice("library", key, tuple(LIBRARIES))]
-    try:
-        installed = importlib.util.find_spec(library.package) is not None
-    except (ImportError, ValueError):
-        installed = False
-    if installed:
+    package = library.builder.module.partition(".")[0]
+    if is_installed(package):
         return ""
     return (
         f"{library.label} is not installed: choose another library, or install the package "
-        f"{library.package}."
+        f"{package}."
     )
 
 
 def why_not(plan: NeighboursSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can."""
-    try:
-        check(plan, "data", "method")
-    except GbuqError as error:
-        return str(error)
-    return library_missing(plan.library)
+    return refusal_of(check, plan, "data", "method") or library_missing(plan.library)
 
 
 def check_view(settings: NeighboursSettings) -> None:

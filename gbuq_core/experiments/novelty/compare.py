@@ -51,7 +51,6 @@ class MapChange:
     # `inside`, `outside`: under the lasso, and elsewhere
     inside: RegionChange
     outside: RegionChange
-    spread: float  # standard deviation of the training rows' own scores before
     threshold: float  # the smallest change of a mean that counts, in the units of the score
 
 
@@ -72,16 +71,13 @@ class Question(NamedTuple):
 class Judgement(NamedTuple):
     """A prediction held against the numbers.
 
-    question : Question; answer, outcome : one of `OPTIONS`; right : whether they agree;
-    change, threshold : of the mean, in the units of the score; text : a sentence or two.
+    outcome : one of `OPTIONS`; right : whether it was predicted; change : of the mean, in the units
+    of the score; text : a sentence or two.
     """
 
-    question: Question
-    answer: str
     outcome: str
     right: bool
     change: float
-    threshold: float
     text: str
 
 
@@ -113,7 +109,6 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
         )
     old, new = before.of(key), after.of(key)
     inside = np.asarray(mask, dtype=bool)
-    spread = float(before.of_rows(key).std())
     difference = new - old
     return MapChange(
         key=key,
@@ -123,8 +118,7 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
         difference=difference,
         inside=_region(old, new, inside),
         outside=_region(old, new, ~inside),
-        spread=spread,
-        threshold=THRESHOLD * spread,
+        threshold=THRESHOLD * float(before.of_rows(key).std()),
     )
 
 
@@ -168,7 +162,7 @@ def judge_prediction(
         f"of at most {short(change.threshold, 2)} counts as staying: half of the score's standard "
         "deviation over the training rows before the edit."
     )
-    return Judgement(answered, answer, outcome, right, region.change, change.threshold, text)
+    return Judgement(outcome, right, region.change, text)
 
 
 def _region(before: Array, after: Array, cells: Mask) -> RegionChange:

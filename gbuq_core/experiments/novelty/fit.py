@@ -43,36 +43,34 @@ MOST_BYTES = 64_000_000  # of everything that is kept
 MOST_CELLS = 1_000_000  # rows x trees whose distances are kept: 24 to 40 bytes each
 
 
-class Scored(NamedTuple):
-    """Scores of rows but for their distance to others, and the seconds that they took.
-
-    novelty : MeanNovelty; knowledge, data, isolation : (n,) each;
-    macau_seconds, isolation_seconds : float
-    """
-
-    novelty: MeanNovelty
-    knowledge: Array
-    data: Array
-    isolation: Array
-    macau_seconds: float
-    isolation_seconds: float
-
-
 _REUSE: Recent[Any] = Recent(most_bytes=MOST_BYTES)
 
 
-def score_rows(plan: Hashable, where: Hashable, rows: Array, model: Any, isolation: Any) -> Scored:
-    """Score rows, and work out only what is not held."""
-    plain: tuple[tuple[Array, Array], float] = _REUSE.get(
+def score_rows(
+    plan: Hashable, where: Hashable, rows: Array, model: Any, isolation: Any
+) -> tuple[dict[str, Array], float, float]:
+    """Every score of rows but their distance to others, and the seconds of MACAU's and isolation's.
+
+    Only what is not held is worked out.
+    """
+    (knowledge, data), plain_seconds = _REUSE.get(
         (plan, where), lambda: _timed(lambda: _plain(rows, model))
     )
-    isolated = _REUSE.get(
+    isolated, isolation_seconds = _REUSE.get(
         (plan, where, "isolation"), lambda: _timed(lambda: isolation.score_novelty(rows))
     )
-    novelty = _REUSE.get(
+    (novelty, conditional, inference), novelty_seconds = _REUSE.get(
         (plan, where, model.tail), lambda: _timed(lambda: _novelty(plan, where, rows, model))
     )
-    return Scored(novelty[0], *plain[0], isolated[0], novelty[1] + plain[1], isolated[1])
+    scores = {
+        "novelty": novelty,
+        "conditional": conditional,
+        "inference": np.abs(inference),
+        "knowledge": knowledge,
+        "data": data,
+        "isolation": isolated,
+    }
+    return scores, novelty_seconds + plain_seconds, isolation_seconds
 
 
 def _plain(rows: Array, model: Any) -> tuple[Array, Array]:
@@ -251,23 +249,10 @@ def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
         score_rows(fit.plan, where, rows, model, fit.isolation)
         for where, rows in ((("map", third), places), ("rows", fit.rows.X))
     ]
-    novelty, conditional, inference = (
-        np.concatenate([part.novelty[i] for part in parts]) for i in range(3)
-    )
-    began = time.perf_counter()
-    scores = {
-        "novelty": novelty,
-        "conditional": conditional,
-        "inference": np.abs(inference),
-        "knowledge": np.concatenate([part.knowledge for part in parts]),
-        "data": np.concatenate([part.data for part in parts]),
-        "isolation": np.concatenate([part.isolation for part in parts]),
-        "distance": _distances(fit, places, neighbours),
-    }
-    macau = sum(part.macau_seconds for part in parts)
-    isolation = sum(part.isolation_seconds for part in parts)
-    distance = time.perf_counter() - began
-    seconds = [*[macau] * 5, isolation, distance]
+    by_part, macau, isolation = zip(*parts, strict=True)
+    scores = {key: np.concatenate([part[key] for part in by_part]) for key in by_part[0]}
+    scores["distance"], distance = _timed(lambda: _distances(fit, places, neighbours))
+    seconds = [*[sum(macau)] * 5, sum(isolation), distance]
     truth = true_scores(fit)
     if truth is not None:
         scores["truth"] = truth

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.synthetic import CurveData, make_daubechies, make_gap, make_step, make_tails
 from gbuq_core.validation import check_choice
 
@@ -284,16 +284,3 @@ def decode_points(text: str) -> Points:
         x, y = part.split("_")
         pairs.append((float(x), float(y)))
     return check_points(pairs)
-
-
-def problem_with_points(text: str) -> str:
-    """One sentence on why a link's text has no points; empty if it has.
-
-    >>> problem_with_points("0_0~1_1"), problem_with_points("9999_0")[:17]
-    ('', 'Point 1 must lie ')
-    """
-    try:
-        decode_points(text)
-    except GbuqError as error:
-        return str(error)
-    return ""

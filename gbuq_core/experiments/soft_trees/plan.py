@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.errors import InvalidParameter, refusal_of
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     MOST_POINTS,
@@ -22,7 +23,6 @@ from gbuq_core.experiments.soft_trees.data import (
     check_points,
     decode_points,
     encode_points,
-    problem_with_points,
     why_no_fit,
 )
 from gbuq_core.knobs import texts_of
@@ -184,7 +184,7 @@ class SoftTreesSettings:
     points: tuple[tuple[float, float], ...] = setting(
         OWN_START, "Points", group="page", fits=True, uses=lambda settings: settings.data == OWN,
         codec=Codec(decode_points, encode_points), pattern=POINTS_PATTERN,
-        check=problem_with_points, most=_CHARACTERS * MOST_POINTS,
+        check=partial(refusal_of, decode_points), most=_CHARACTERS * MOST_POINTS,
         help="Points as x_y with a tilde between them: -1.25_0.5~0_0.333",
     )  # fmt: skip
     tree: int = setting(
@@ -241,11 +241,7 @@ def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesSettin
 
 def why_not(plan: SoftTreesSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can."""
-    try:
-        _check(plan)
-    except GbuqError as error:
-        return str(error)
-    refusal = "" if _is_drawn(plan) else why_no_fit(plan.points)
+    refusal = refusal_of(_check, plan) or ("" if _is_drawn(plan) else why_no_fit(plan.points))
     return refusal or METHODS[plan.method].record.why_not(plan.n_rows)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.errors import InvalidParameter, refusal_of
 from gbuq_core.experiments.soft_trees.data import Array
 from gbuq_core.experiments.soft_trees.plan import soft_tree_seconds
 from gbuq_core.jobs import parallel_map, stage
@@ -134,25 +134,20 @@ def why_no_rank(settings: RankSettings) -> str:
     n = len(settings.ranks)
     if not 1 <= n <= MOST_RANKS:
         return f"There must be 1 to {MOST_RANKS} ranks, but there are {n}."
-    try:
-        for rank in settings.ranks:  # one named twice is fitted once
-            check_number("ranks", rank, 0, FULL, integer=True)
-        check(settings, "knobs", besides=("ranks",))
-    except GbuqError as error:
-        return str(error)
-    return ""
+    return refusal_of(_check, settings)
+
+
+def _check(settings: RankSettings) -> None:
+    for rank in settings.ranks:  # one named twice is fitted once
+        check_number("ranks", rank, 0, FULL, integer=True)
+    check(settings, "knobs", besides=("ranks",))
 
 
 def rank_parameters(settings: RankSettings) -> int:
     """Parameters of a tree of the settings: the full rank."""
-    return _shape(settings).n_parameters
-
-
-def _shape(settings: RankSettings) -> TreeShape:
-    p = RANK_DATASETS[settings.data].n_features
-    if settings.data == "moons3":
-        return TreeShape(settings.depth, p, settings.leaf, "classes", 2)
-    return TreeShape(settings.depth, p, settings.leaf)
+    of_classes = ("classes", 2) if settings.data == "moons3" else ()
+    n_features = RANK_DATASETS[settings.data].n_features
+    return TreeShape(settings.depth, n_features, settings.leaf, *of_classes).n_parameters
 
 
 def estimate_rank_seconds(settings: RankSettings) -> float:

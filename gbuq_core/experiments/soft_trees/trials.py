@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import refusal_of
 from gbuq_core.experiments.soft_trees.bandit import (
     POLICIES,
     TRACE_STEPS,
@@ -147,14 +148,6 @@ def bandit_plan(settings: SoftTreesSettings, values: SimpleNamespace) -> BanditS
     )
 
 
-def _why_no_bandit(plan: BanditSettings) -> str:
-    try:
-        estimate_policies_seconds(plan)
-    except GbuqError as error:
-        return str(error)
-    return ""
-
-
 def _bandit_sections(runs: tuple[BanditRun, ...], values: SimpleNamespace) -> list[Section]:
     """Cumulative regret of the policies, and the bandit step by step."""
     return [
@@ -248,7 +241,7 @@ BANDIT = Trial(
     "every 50 steps. **Random** pulls by chance, **Greedy VST** the highest mean. Each policy "
     "plays twice.",
     plan=bandit_plan,
-    why_not=_why_no_bandit,
+    why_not=partial(refusal_of, estimate_policies_seconds),
     estimate=estimate_policies_seconds,
     run=run_policies,
     sections=_bandit_sections,

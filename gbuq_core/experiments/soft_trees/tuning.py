@@ -55,11 +55,6 @@ class TuningRun(NamedTuple):
     n_rows: int
     seconds: float
 
-    @property
-    def most_likely(self) -> TunedKnobs:
-        """The setting under which the held-out rows have the highest density."""
-        return max(self.tried, key=lambda knobs: knobs.log_score)
-
 
 def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
     """What tuning a method depends on: the plan of its fit without the knobs that are tuned."""
@@ -129,7 +124,7 @@ def run_tuning(plan: SoftTreesSettings) -> TuningRun:
 
 def describe_tuning(run: TuningRun) -> str:
     """Which settings fit the held-out rows best, in words."""
-    first, likely = run.tried[0], run.most_likely
+    first, likely = run.tried[0], max(run.tried, key=lambda knobs: knobs.log_score)
     text = (
         f"{run.label}: {len(run.tried)} settings tried, {run.n_held_out} of {run.n_rows} rows held "
         f"out. The highest validation ELBO is {short(first.elbo)} nats per row, with "

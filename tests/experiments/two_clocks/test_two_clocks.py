@@ -257,7 +257,7 @@ def test_a_fit_depends_on_no_knob_that_its_model_does_not_have(model):
 
 
 def test_a_missing_package_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(record, "_installed", lambda package: False)
+    monkeypatch.setattr(record, "is_installed", lambda package: False)
     plan = plan_of(replace(SMALL, model="catboost"))
     with pytest.raises(InvalidParameter, match="CatBoost is not installed: choose another"):
         fit_two_clocks(plan)
