@@ -416,11 +416,9 @@ def run_method(
 
 
 def _failed(key: str, plan: ScorePlan, error: str, began: float) -> MethodRun:
-    seconds = time.perf_counter() - began
-    nothing = np.zeros(0)
     return MethodRun(
-        key=key, plan=plan, rows=np.zeros(0, np.int64), values={}, total=nothing,
-        seconds=seconds, error=error,
+        key=key, plan=plan, rows=np.zeros(0, np.int64), values={}, total=np.zeros(0),
+        seconds=time.perf_counter() - began, error=error,
     )  # fmt: skip
 
 
@@ -502,7 +500,7 @@ def compare_runs(
     _check_reference(reference, [run.key for run in runs])
     done = [run for run in runs if not run.error]
     if not done:
-        none = tuple(_compared(run, {}, {}) for run in runs)
+        none = _compared(runs, {}, {})
         return MethodComparison(scores=(), methods=none, best={}, reference={}, n_rows=0)
     if any(not np.array_equal(run.rows, done[0].rows) for run in done):
         raise InvalidParameter("The methods were not judged on the same rows.")
@@ -514,20 +512,19 @@ def compare_runs(
         best[score.key] = _best(
             score, {key: estimates[score.key].value for key, estimates in scores.items()}
         )
-        chosen = reference if reference in scores else None
-        against[score.key] = chosen or best[score.key]
+        against[score.key] = reference if reference in scores else best[score.key]
     by_key = {run.key: run for run in done}
-    methods = []
-    for run in runs:
-        gaps = {}
-        for score in about if run.key in scores else ():
-            other = by_key[against[score.key]]
-            if other is not run:
-                gaps[score.key] = _difference(run, other, score.key, drawn)
-        methods.append(_compared(run, scores.get(run.key, {}), gaps))
+    gaps = {
+        run.key: {
+            score.key: _difference(run, other, score.key, drawn)
+            for score in about
+            if (other := by_key[against[score.key]]) is not run
+        }
+        for run in done
+    }
     return MethodComparison(
         scores=about,
-        methods=tuple(methods),
+        methods=_compared(runs, scores, gaps),
         best=best,
         reference=against,
         n_rows=len(done[0].rows),
@@ -688,16 +685,17 @@ def _best(score: ComparedScore, values: Mapping[str, float]) -> str:
 
 
 def _compared(
-    run: MethodRun, scores: Mapping[str, Estimate], gaps: Mapping[str, Difference]
-) -> ComparedMethod:
-    return ComparedMethod(
-        key=run.key,
-        label=run.label,
-        scores=scores,
-        differences=gaps,
-        seconds=run.seconds,
-        error=run.error,
-    )
+    runs: Sequence[MethodRun],
+    scores: Mapping[str, Mapping[str, Estimate]],
+    gaps: Mapping[str, Mapping[str, Difference]],
+) -> tuple[ComparedMethod, ...]:
+    return tuple(
+        ComparedMethod(
+            key=run.key, label=run.label, scores=scores.get(run.key, {}),
+            differences=gaps.get(run.key, {}), seconds=run.seconds, error=run.error,
+        )
+        for run in runs
+    )  # fmt: skip
 
 
 def write_score(score: ComparedScore, value: float, sign: str = "") -> str:

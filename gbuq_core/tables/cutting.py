@@ -193,12 +193,12 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
             pieces.append(_cut_rows(scored, model.estimator, prepared, rows, staged))
             places.append(rows)
     predictions = joined(pieces, places)
-    judged, new_scores = held_out_rows(scored), None
+    new_scores = None
     if not measured:
-        scores = evaluate_rows(prepared, scored.training, predictions, judged)
+        scores = evaluate_rows(prepared, scored.training, predictions, scored.held)
     else:
-        if judged.any():
-            new_scores = evaluate_rows(prepared, scored.training, predictions, judged)
+        if prepared.known.any():
+            new_scores = evaluate_rows(prepared, scored.training, predictions, prepared.known)
         parts = [
             _cut_rows(
                 scored, kept.model.estimator, scored.training, kept.rows,
@@ -244,8 +244,3 @@ def _cut_rows(
     )
     members, law = staged[model.places], (tails_of(model), is_on_log_scale(model))
     return judge_members(members, flags, prepared.y[rows], n_classes, step, *law)
-
-
-def held_out_rows(scored: ScoredTable) -> np.ndarray:
-    """Rows with a truth that their model did not learn from, (n_rows,) bool."""
-    return scored.scored.known if scored.protocol == "new_file" else scored.held

@@ -40,7 +40,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.distribution import Interval, LogDistribution
+from gbuq_core.distribution import Distribution, Interval, LogDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import Coverage, binomial_band
 from gbuq_core.metrics.conformal import conformal_rank
@@ -264,18 +264,14 @@ def row_intervals(
         factors = _group_factors(calibration.distances, by.held, by.rows, level)
     if not scored.measured:
         factors[calibration.rows] = _own_factors(calibration, level)
-    centre, std, is_log = _centre_and_std(scored.predictions, scored.training)
-    ends = Interval(centre - factors * std, centre + factors * std)
-    if not is_log:
-        return _possible(ends, scored.predictions)
-    with np.errstate(over="ignore"):
-        return Interval(np.exp(ends.lower), np.exp(ends.upper))
+    return _around(scored.predictions, factors, _least_std(scored.predictions, scored.training))
 
 
 def conformal_distances(held: HeldOut, training: Prepared) -> NDArray[np.float64]:
     """How many stds each held-out target lies from its prediction, (n_held,), in its order."""
-    centre, std, is_log = _centre_and_std(held.predictions, training)
-    return np.abs((np.log(held.y) if is_log else held.y) - centre) / std
+    law, is_log = _inner_law(held.predictions)
+    std = np.maximum(law.scale, _least_std(held.predictions, training))
+    return np.abs((np.log(held.y) if is_log else held.y) - law.loc) / std
 
 
 def new_intervals(
@@ -286,13 +282,17 @@ def new_intervals(
 ) -> Interval:
     """Intervals of new rows: by the law of each prediction, or conformal with ``distances``."""
     check_level(level)
-    law = law_of(predictions)
     if distances is None:
-        return law.interval(level)
-    factor, is_log = _factor(distances, level), isinstance(law, LogDistribution)
-    if isinstance(law, LogDistribution):
-        law = law.inner
-    half = factor * np.maximum(law.scale, smallest_std)
+        return law_of(predictions).interval(level)
+    return _around(predictions, _factor(distances, level), smallest_std)
+
+
+def _around(
+    predictions: Predictions, factors: float | NDArray[np.float64], least: float
+) -> Interval:
+    """So many stds, of at least the ``least``, to both sides of each prediction."""
+    law, is_log = _inner_law(predictions)
+    half = factors * np.maximum(law.scale, least)
     ends = Interval(law.loc - half, law.loc + half)
     if not is_log:
         return _possible(ends, predictions)
@@ -475,16 +475,14 @@ def _check_weights(scored: ScoredTable, shift: ShiftWeights, by: OwnGroups | Non
         )
 
 
-def _centre_and_std(
-    predictions: Predictions, training: Prepared
-) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-    """The middle and the std of each row's law, and whether they are of the logarithm."""
+def _inner_law(predictions: Predictions) -> tuple[Distribution, bool]:
+    """The law of each row, or of its logarithm, and whether it is that."""
     law = law_of(predictions)
-    is_log = isinstance(law, LogDistribution)
-    if isinstance(law, LogDistribution):
-        law = law.inner
-    least = smallest_std(training.y[training.known], is_log)
-    return law.loc, np.maximum(law.scale, least), is_log
+    return (law.inner, True) if isinstance(law, LogDistribution) else (law, False)
+
+
+def _least_std(predictions: Predictions, training: Prepared) -> float:
+    return smallest_std(training.y[training.known], _inner_law(predictions)[1])
 
 
 def _calibrate(scored: ScoredTable, held: HeldOut | None, by: OwnGroups | None) -> _Calibration:

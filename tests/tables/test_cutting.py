@@ -28,7 +28,6 @@ from gbuq_core.tables.code import TableRecipe, table_command
 from gbuq_core.tables.cutting import (
     Cut,
     cut_table,
-    held_out_rows,
     stage_table,
 )
 from gbuq_core.tables.words import describe_table, why_no_knowledge
@@ -171,7 +170,7 @@ def test_members_of_a_cyclical_model_are_its_last_cycles():
 
 def test_the_words_say_how_many_rows_were_judged(scored):
     assert f"{len(scored.frame)} rows" in " ".join(describe_table(scored))
-    assert held_out_rows(scored).all()
+    assert scored.held.all()
 
 
 LONE = {
