@@ -141,8 +141,8 @@ def compare_cohorts(
     >>> text = "x,shop,y\n" + "\n".join(",".join(map(str, row)) for row in rows)
     >>> scored = score_table(read_table(text.encode()), "y",
     ...                      plan=ScorePlan(method="sglb", n_trees=50))
-    >>> found = compare_cohorts(scored, {"southern": "shop = south", "low": "x < 0.5"})
-    >>> [(cohort.name, cohort.gaps.error.told_apart) for cohort in found.cohorts]
+    >>> compared = compare_cohorts(scored, {"southern": "shop = south", "low": "x < 0.5"})
+    >>> [(cohort.name, cohort.gaps.error.told_apart) for cohort in compared.cohorts]
     [('southern', True), ('low', False)]
     """
     check_choice("unit", unit, _UNITS)

@@ -256,8 +256,8 @@ class MethodComparison:
 def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScorePlan:
     """How a method is trained: boosted ensembles with a plan's settings, others with their own.
 
-    >>> found = plan_of_method("virtual_catboost", "regression", ScorePlan(n_trees=200))
-    >>> found.method, found.ensemble, found.engine, found.n_trees
+    >>> plan = plan_of_method("virtual_catboost", "regression", ScorePlan(n_trees=200))
+    >>> plan.method, plan.ensemble, plan.engine, plan.n_trees
     ('sglb', 'virtual', 'catboost', 200)
     """
     plan = plan or ScorePlan()
@@ -343,8 +343,8 @@ def why_not_compared(
     >>> from gbuq_core.tables import read_table
     >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(text.encode())
-    >>> found = why_not_compared(prepare_training(table, infer_schema(table), "y"))
-    >>> found["ibug"], found["isolation"]
+    >>> reasons = why_not_compared(prepare_training(table, infer_schema(table), "y"))
+    >>> reasons["ibug"], reasons["isolation"]
     ('', 'Isolation forest cannot predict a target: it tells how new a row is.')
     """
     numbers = prepared.X.select_dtypes("number")
@@ -572,10 +572,11 @@ def compare_methods(
     >>> from gbuq_core.tables import read_table
     >>> rows = "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y{rows}".encode())
-    >>> found = compare_methods(table, "y", ["sgb", "knn"], plan=ScorePlan(n_trees=30, n_members=2))
-    >>> [method.label for method in found.methods], found.n_rows
+    >>> plan = ScorePlan(n_trees=30, n_members=2)
+    >>> compared = compare_methods(table, "y", ["sgb", "knn"], plan=plan)
+    >>> [method.label for method in compared.methods], compared.n_rows
     (['SGB', 'kNN'], 60)
-    >>> found.frame().shape
+    >>> compared.frame().shape
     (10, 15)
     """
     if scored is None:

@@ -102,12 +102,8 @@ class Stages(NamedTuple):
 
 
 def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Stages | None:
-    """Predictions of all possible members, or None if they would take too much memory.
-
-    None as well for methods without members of ours, and for CatBoost's models: it sums up its own
-    truncations in another order than ours, and a cut would differ from one without stages in the
-    last digit.
-    """
+    """Predictions of all possible members; None if they are too many, not ours, or CatBoost's."""
+    # CatBoost sums up its truncations in another order: a cut would differ in the last digit.
     if scored.plan.engine == "catboost" or scored.plan.listed:
         return None
     n_classes = len(scored.training.target.classes)

@@ -130,10 +130,10 @@ def deciding_rows(
     >>> rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y",
     ...                      plan=ScorePlan(method="sglb", n_trees=40))
-    >>> found = deciding_rows(scored, 3, k=2)
-    >>> found.columns, found.cells
+    >>> deciding = deciding_rows(scored, 3, k=2)
+    >>> deciding.columns, deciding.cells
     (('x', 'kind'), ('3', 'b'))
-    >>> [(near.row, near.cells[0], near.share > 0.5) for near in found.rows]
+    >>> [(near.row, near.cells[0], near.share > 0.5) for near in deciding.rows]
     [(17, '3', True), (31, '3', True)]
     """
     check_number("row", row, 0, len(scored.frame) - 1, integer=True)

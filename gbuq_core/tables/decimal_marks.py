@@ -28,13 +28,10 @@ _LOOKED_AT = 1000  # cells, which decide if they leave no doubt
 
 
 class FileMark(NamedTuple):
-    """The decimal mark of a file.
-
-    ``basis`` tells why: "given" by the user, "shown" by cells, or "assumed" where no cell shows it.
-    """
+    """The decimal mark of a file, and why it is that one."""
 
     decimal: str = "."
-    basis: str = "shown"
+    basis: str = "shown"  # by cells, "given" by the user, or "assumed" where no cell shows it
 
 
 class ChosenMark(NamedTuple):

@@ -424,10 +424,8 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
 
 
 def foreign_share(unfamiliarity: TableUnfamiliarity) -> float:
-    """The share of rows that are less familiar than every held-out row, in all folds.
-
-    Not of ``times_beyond`` above 1: it is a mean over folds, and one fold alone may raise it.
-    """
+    """The share of rows that are less familiar than every held-out row, in all folds."""
+    # Not of times_beyond above 1: it is a mean over folds, and one fold alone may raise it.
     return float(np.mean(_is_foreign(unfamiliarity.rows.score)))
 
 

@@ -11,10 +11,7 @@ from gbuq_core.tables.unfamiliar import Evidence, bootstrap_evidence, held_out_u
 
 
 def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
-    """PRR of each uncertainty and of unfamiliarity on held-out rows of the first file.
-
-    It is found once: the words, the trust and the checks of a table all ask for it.
-    """
+    """PRR of each uncertainty and of unfamiliarity on held-out rows of the first file."""
     kept = vars(scored)
     if "_evidence" not in kept:
         kept["_evidence"] = _find(scored)

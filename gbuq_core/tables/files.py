@@ -336,11 +336,7 @@ def assemble(
     row_numbers: Sequence[int] | NDArray[np.int64] | None = None,
     lines: NDArray[np.int64] | None = None,
 ) -> Table:
-    """Name the columns and refuse what is too small to be a table.
-
-    ``row_numbers`` and ``lines`` are those of `Table`: None where all rows are there, and where
-    there are no lines.
-    """
+    """Name the columns and refuse what is too small to be a table; lines are those of `Table`."""
     limits.check_columns(len(columns))
     names, renamed = unique_names([cell for cell, _ in columns])
     for position, (cell, array) in enumerate(columns):  # so that only one is there twice

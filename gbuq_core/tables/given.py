@@ -165,10 +165,10 @@ def score_with_model(
     >>> data = lightgbm.Dataset(x[:, None], y, feature_name=["x"])
     >>> booster = lightgbm.train(settings, data, 40)
     >>> model = read_model(booster.model_to_string().encode())
-    >>> found = score_with_model(read_table(f"x,y\n{lines}".encode()), "y", model)
-    >>> bool(np.allclose(found.frame["prediction"], booster.predict(x[:, None])))
+    >>> given = score_with_model(read_table(f"x,y\n{lines}".encode()), "y", model)
+    >>> bool(np.allclose(given.frame["prediction"], booster.predict(x[:, None])))
     True
-    >>> found.frame.columns[-4:].tolist()
+    >>> given.frame.columns[-4:].tolist()
     ['ibug_std', 'nearest_rows', 'novelty', 'conditional_novelty']
     """
     began = time.perf_counter()

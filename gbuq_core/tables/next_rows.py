@@ -107,8 +107,8 @@ def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None =
     >>> new = read_table(f"x,z,y\n3,2,\n{copies}0,4,\n".encode(), to_score=True)
     >>> scored = score_table(read_table(f"x,z,y\n{lines}".encode()), "y", new=new,
     ...                      plan=ScorePlan(method="sglb", n_trees=40))
-    >>> found = rank_next(scored, n=3)
-    >>> int(found.rows[0]), int(np.sum((found.rows > 0) & (found.rows < 21)))
+    >>> ranked = rank_next(scored, n=3)
+    >>> int(ranked.rows[0]), int(np.sum((ranked.rows > 0) & (ranked.rows < 21)))
     (1, 1)
     """
     check_number("n", n, 1, MOST_NEXT, integer=True)
@@ -164,12 +164,8 @@ def choose_unlike(
     """Rows of large weight that are unlike each other, and the share of it that each had left.
 
     ``C = sqrt(w_i w_j) A_ij`` is the prior covariance. The row with the largest variance given the
-    rows chosen so far comes next; of equal ones the first.
-
-    References
-    ----------
-    Chen, Zhang and Zhou (2018), "Fast greedy MAP inference for determinantal point process",
-    algorithm 1.
+    rows chosen so far comes next; of equal ones the first (Chen, Zhang and Zhou, 2018, "Fast greedy
+    MAP inference for determinantal point process", algorithm 1).
     """
     root, variance = np.sqrt(weight), weight.astype(np.float64)
     least = _NOTHING_LEFT * float(weight.max(initial=0.0))

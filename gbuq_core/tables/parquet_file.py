@@ -160,10 +160,7 @@ def _read_flat(data: bytes) -> tuple[pa.Schema, list[str], list[Any]]:
 
 
 def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int]]:
-    """Names and places of columns of single cells, and places of those of text.
-
-    Places count the columns of the file: a structure takes several.
-    """
+    """Names and places in the file of columns of single cells, and places of those of text."""
     names, leaves, text = [], [], []
     leaf = 0
     for field in schema:

@@ -67,8 +67,8 @@ def find_dialect(
 ) -> Dialect:
     r"""Judge a UTF-8 text from its first 200 rows; what is given is not guessed.
 
-    >>> found = find_dialect(b"x;y\n1,5;2\n2,5;3\n", None, None, None)
-    >>> found.delimiter, found.mark.decimal, found.header
+    >>> dialect = find_dialect(b"x;y\n1,5;2\n2,5;3\n", None, None, None)
+    >>> dialect.delimiter, dialect.mark.decimal, dialect.header
     (';', ',', ('x', 'y'))
     """
     sample = _sample(text)
@@ -271,10 +271,7 @@ _LISTED_LINES = 20
 
 
 class SeparatedText(NamedTuple):
-    """Cells of the header with their columns of text, how they were read, and notices.
-
-    ``row_numbers`` and ``lines`` are as in `gbuq_core.tables.files.Table`.
-    """
+    """The columns of a file, how they were read, notices, and lines as those of `Table`."""
 
     columns: list[tuple[str, Any]]
     delimiter: str

@@ -118,8 +118,6 @@ def is_named_id(column: Column) -> bool:
 def split_names(column: str, names: Sequence[str]) -> tuple[str, ...]:
     """The columns that a split's column names: none for the order of the rows, or parts of a time.
 
-    Examples
-    --------
     >>> split_names("year, month", ["year", "month", "y"]), split_names(ROW_ORDER, ["y"])
     (('year', 'month'), ())
     """

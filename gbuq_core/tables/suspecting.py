@@ -279,10 +279,7 @@ def _said_by_missing(
 def _told_by_category(
     codes: NDArray[np.int64], classes: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Shares of right classes: the usual one of each category, and of all, on another half.
-
-    Of the rows whose category both halves have.
-    """
+    """Shares of right classes on another half: the usual one of each category, and of all."""
     right = usual = n_seen = 0
     for learnt, judged in _both_halves(len(codes)):
         counts = pd.crosstab(codes[learnt], classes[learnt])

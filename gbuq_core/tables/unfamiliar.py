@@ -110,8 +110,8 @@ def measure_unfamiliarity(
     >>> new = read_table(b"x,z,y\n3,2,1\n99,2,1\n", to_score=True)
     >>> scored = score_table(read_table(f"x,z,y\n{rows}".encode()), "y", new=new,
     ...                      plan=ScorePlan(method="sglb", n_trees=40))
-    >>> found = measure_unfamiliarity(scored.training, scored.scored)
-    >>> found.n_outside.tolist(), found.reasons[1].column, found.reasons[1].what
+    >>> measured = measure_unfamiliarity(scored.training, scored.scored)
+    >>> measured.n_outside.tolist(), measured.reasons[1].column, measured.reasons[1].what
     ([0, 1], 'x', 'above')
     """
     began = time.perf_counter()

@@ -23,8 +23,7 @@ def stack(
 ) -> tuple[list[FittedModel], FittedModel | None]:
     """A law around each of some trees for a group of rows that they have not seen; one for others.
 
-    No row has a say in its own law.
-    The rows of a model are those that its neighbours may be.
+    No row has a say in its own law, and the rows of a model are those that its neighbours may be.
     """
     from gbuq_core.stacking.base import Around
 
@@ -52,15 +51,11 @@ def stack(
 
 
 class TableLaw(NamedTuple):
-    """What the stacked law of a table found.
+    """What the stacked law of a table found."""
 
-    weights: of each voice, as a mean over the models; support and resolution (the step of the
-    targets): of a regression, else empty and None.
-    """
-
-    weights: dict[str, float]
-    support: str
-    resolution: float | None
+    weights: dict[str, float]  # of each voice, as a mean over the models
+    support: str  # of a regression, else empty
+    resolution: float | None  # the step of a regression's targets, else None
 
 
 def law_found(models: Sequence[FittedModel]) -> TableLaw | None:

@@ -20,11 +20,9 @@ _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty order
 
 
 def describe_table(scored: ScoredTable) -> list[str]:
-    """The result in plain sentences: how good it is, and which uncertainties find large errors.
+    """How good the result is, and which uncertainties find large errors, in plain sentences.
 
-    An uncertainty does where the bootstrap interval of its PRR is above 0. Unfamiliarity is among
-    them where it was measured (`add_unfamiliarity`). The sentences may hold the user's words, such
-    as the name of the target.
+    The sentences may hold the user's words, such as the name of the target.
     """
     evidence = find_evidence(scored)
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
@@ -62,10 +60,7 @@ def say_trust(scored: ScoredTable) -> str:
 def why_no_knowledge(scored: ScoredTable) -> str:
     """Say why no row has knowledge uncertainty; empty if some rows have it.
 
-    It is empty (NaN) where nothing can disagree, and 0 where members are all equal.
-
-    Knowledge uncertainty is how much the members disagree. One member has none, and neither have
-    members that are all equal.
+    It is how much the members disagree: NaN where nothing can, and 0 where they are all equal.
     """
     part, plan = scored.predictions.uncertainty, scored.plan
     if float(part.knowledge.max()) > _ROUNDING * float(part.total.max()):
@@ -174,16 +169,7 @@ def explain_choices(scored: ScoredTable) -> list[str]:
 
 
 def name_members(scored: ScoredTable) -> str:
-    """Whose disagreement the knowledge uncertainty of a table is.
-
-    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
-    >>> wine = load_builtin("wine")
-    >>> for ensemble in ("independent", "virtual"):
-    ...     plan = ScorePlan(ensemble=ensemble, n_trees=50, n_members=5)
-    ...     name_members(score_table(wine.table, wine.about.target, schema=wine.schema, plan=plan))
-    'five independent models'
-    'truncations of one model'
-    """
+    """Whose disagreement the knowledge uncertainty of a table is."""
     plan = scored.plan
     if plan.stacks:
         return "the law's trees, neighbours and smooth trend"

@@ -32,7 +32,7 @@ def put(knob: Knob, value: Any) -> None:
 def put_together(values: Sequence[tuple[Knob, Any]], tells: bool = True) -> None:
     """Give knobs that are not drawn yet in this run their values, and tell the browser once.
 
-    Without ``told`` the browser hears nothing, and has yet to write them.
+    Unless it ``tells``, the browser hears nothing, and has yet to write them.
     """
     _write_address(values, tells)
     for knob, value in values:
@@ -44,7 +44,7 @@ def put_again(knobs: Iterable[Knob], tells: bool = True) -> None:
 
     Streamlit tells a widget only once that code has set it. When a message of the browser begins
     another run before that has been sent, it is never sent: the widget would stand at its default
-    beside a picture of the value. Call it before controls are drawn; ``told`` is that of
+    beside a picture of the value. Call it before controls are drawn; ``tells`` is that of
     `put_together`.
     """
     untold: dict[str, Any] = st.session_state.get(_UNTOLD, {})

@@ -192,10 +192,7 @@ def _wait_for(job: Job, deadline: float) -> None:
 
 
 def ask_beside(request: Request, start: bool = True, background: bool = False) -> Answer:
-    """What there is for a request beside those that the page asks for together.
-
-    In the background it gives way to all that is waited for.
-    """
+    """What there is for a request of less weight than those that the page asks for together."""
     slot, key = request.slot, request.key
     st.session_state.setdefault(_BEHIND, set()).add(slot)
     cancelled = st.session_state.setdefault(_CANCELLED, {})

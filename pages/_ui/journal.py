@@ -80,8 +80,8 @@ def places(error: BaseException) -> list[str]:
     >>> try:
     ...     int("secret")
     ... except ValueError as error:
-    ...     found = places(error)
-    >>> [place for place in found if "secret" in place], found[0]
+    ...     shown = places(error)
+    >>> [place for place in shown if "secret" in place], shown[0]
     ([], 'ValueError')
     """
     lines: list[str] = []

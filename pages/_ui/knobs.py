@@ -46,8 +46,6 @@ class Reading(NamedTuple):
 def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:
     """Read the texts that a URL gives for one knob.
 
-    Examples
-    --------
     >>> rows = Knob("rows", "Rows", "integer", 200, 20, 2000)
     >>> read_knob(rows, ["500"]).value
     500

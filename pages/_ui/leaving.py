@@ -25,18 +25,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class Later:
-    """Work that is due some time after it was asked for, in a thread of its own.
+    """Work that is due some time after it was asked for, in a thread of its own; errors are logged.
 
-    What falls due at about the same time is done once.
-
-    Parameters
-    ----------
-    seconds : float
-        From asking until the work is due.
-    grain : float
-        The work begins at most so many seconds later, and at most once in so many.
-    work : callable
-        Its exceptions are logged.
+    It begins at most ``grain`` seconds after it is due, and at most once in so many.
     """
 
     def __init__(self, seconds: float, grain: float, work: Callable[[], object]) -> None:

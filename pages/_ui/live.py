@@ -76,8 +76,6 @@ def live_map(knob: Knob, value: Any) -> LiveKnob:
 def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
     """The knobs that the picture's bar shows with these values, under their brief names.
 
-    Examples
-    --------
     >>> flag = Knob("flag", "Flag", "ladder", 0, choices=(0, 5), unit="%", group="picture")
     >>> page = PageState("page", (flag, Knob("seed", "Seed", "integer", 0, 0, 9)))
     >>> live_knobs(page, SimpleNamespace(flag=5))[0].texts

@@ -54,10 +54,10 @@ def show_maps(
     below: Callable[[Any], None] | None = None,
     wait_seconds: float = 0.5,  # the default's methods come without a flash of progress
 ) -> None:
-    """Methods whose maps stand side by side.
+    """Methods whose maps stand side by side; nobody waits for a trial.
 
     Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
-    ``below(run)`` draws what belongs to them. Nobody waits for a trial.
+    ``below(run)`` draws what belongs to them.
     """
     looks = [closer.fold for closer in record.closer] + [OPEN] * (OPEN in state.knobs)
     page, values, settings = open_account(record, state, keys, folds_of(record, looks))

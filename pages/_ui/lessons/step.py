@@ -86,10 +86,7 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
 
 
 def draw_turning(chooser: Knob, part: int, turn: Callable[[int], None]) -> None:
-    """Back, where we are, next.
-
-    ``turn`` takes how many steps to go: a click may meet a button of the run before.
-    """
+    """Back, where we are, next; ``turn`` takes the steps to go, as a button may be an older one."""
     with st.container(horizontal=True, vertical_alignment="center", key="turning"):
         st.button("Back", key="_back", disabled=part == 1, on_click=turn, args=(-1,))
         draw_knob(chooser)

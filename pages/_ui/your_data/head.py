@@ -86,10 +86,7 @@ def draw_advice(
     scale: ScaleAdvice,
     questions: Sequence[SplitQuestion] = (),
 ) -> None:
-    """What the table asks for, each with a button that takes the advice.
-
-    ``questions`` are those of its result, which come first.
-    """
+    """Each advice with a button that takes it; the ``questions`` of the result come first."""
     if values.split == SPLIT.default:
         labels = {"time": "by time", "group": "by group"}
         for question in questions:

@@ -85,12 +85,7 @@ class _Tab:
 class KeptFiles:
     """Files by token and place, until `KEPT_MINUTES` after the last session of a token ended.
 
-    Parameters
-    ----------
-    clock : callable
-        Seconds that only grow.
-    most_bytes : int
-        Of files without a session; the ones that would end first go first.
+    Of those without a session, the ones that would end first go first above ``most_bytes``.
     """
 
     def __init__(

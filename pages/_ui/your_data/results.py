@@ -45,7 +45,7 @@ def draw_row_map(
 ) -> None:
     """Noise against knowledge uncertainty; a click opens the row.
 
-    ``found`` are the positions of the rows that a condition gave: they alone are drawn, with the
+    ``positions`` are of the rows that a condition gave: they alone are drawn, with the
     open row.
     """
     rows = row_map_of(scored, shown, row, rows=positions)

@@ -36,10 +36,7 @@ class _Quicker(NamedTuple):
 
 
 def wait_for_run(request: Request, wanted: Wanted, estimate: ScoreEstimate | None) -> Request:
-    """The request as it is, or one that waits: a long fit that the reader has not started.
-
-    One that was cancelled waits again.
-    """
+    """The request as it is, or one that waits: a long fit not yet started, or cancelled."""
     if estimate is None or estimate.seconds <= RUN_SECONDS:
         return request
     digest = _digest(wanted)
