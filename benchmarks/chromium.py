@@ -55,10 +55,10 @@ def opened_app(app: Path = APP, **variables: str) -> Iterator[Opened]:
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         began = time.perf_counter()
         process, url = start_server(app, Path(home), **variables)
-        taken = time.perf_counter() - began
+        seconds = time.perf_counter() - began
         try:
             browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-            yield Opened(browser, url, process.pid, taken)
+            yield Opened(browser, url, process.pid, seconds)
             browser.close()
         finally:
             stop_server(process)

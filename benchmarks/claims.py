@@ -69,14 +69,14 @@ def main() -> None:
     parser.add_argument("--most-seconds", type=float, default=30.0)
     parser.add_argument("--paper", action="store_true")
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    args = parser.parse_args()
     claims = {}
-    for name in given.only:
+    for name in args.only:
         study, first, paper = STUDIES[name]
-        if given.paper and paper is None:
+        if args.paper and paper is None:
             continue
-        settings = paper if given.paper else first
-        plan = study.plan(settings, given.seeds, given.most_seconds)
+        settings = paper if args.paper else first
+        plan = study.plan(settings, args.seeds, args.most_seconds)
         began = time.perf_counter()
         counts = count_verdicts(study.run(plan))
         seconds = time.perf_counter() - began
@@ -85,8 +85,8 @@ def main() -> None:
         rows = [(row.key, row.text, _range(row.dots)) for row in counts]
         print(markdown_table([("Statement", "Over seeds", "Values"), *rows]), flush=True)
         claims[name] = {"quicker": plan.quicker, "claims": {row[0]: row[1] for row in rows}}
-    if given.json:
-        given.json.write_text(json.dumps(claims, indent=1))
+    if args.json:
+        args.json.write_text(json.dumps(claims, indent=1))
 
 
 def _range(dots: Any) -> str:

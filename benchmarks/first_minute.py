@@ -120,12 +120,12 @@ def fit_rows(paths: list[str], repeats: int) -> list[Row]:
     """The first fit after a knob, while kernels compile."""
     rows = []
     for path in (path for path in paths if path in (*FIT_KNOBS, YOUR_DATA)):
-        taken = [first_fit(path) for _ in range(repeats)]
-        median = statistics.median(taken)
+        seconds = [first_fit(path) for _ in range(repeats)]
+        median = statistics.median(seconds)
         moved = "sample" if path == YOUR_DATA else "knob"
         rows.append(Row(
             f"{path}: {moved} to picture", f"{median:.1f} s", f"{FIT_BAR_SECONDS:.0f} s",
-            median <= FIT_BAR_SECONDS, {"fit": taken},
+            median <= FIT_BAR_SECONDS, {"fit": seconds},
         ))  # fmt: skip
     return rows
 
@@ -134,26 +134,26 @@ def cold(path: str) -> tuple[float, float]:
     """Seconds from a server's start to the picture of its first page, and its megabytes then."""
     empty = path == EMPTY
     with new_server(empty) as app:
-        taken = first_ms(app, *(("/", _TEXT, "first") if empty else (path, *PICTURES[path])))
-        return app.start_seconds + taken / 1000, megabytes(app.pid)
+        ms = first_ms(app, *(("/", _TEXT, "first") if empty else (path, *PICTURES[path])))
+        return app.start_seconds + ms / 1000, megabytes(app.pid)
 
 
 def cold_rows(paths: list[str], repeats: int) -> list[Row]:
     """Each page as the very first on a new server, beside the empty app."""
     times: dict[str, list[tuple[float, float]]] = {path: [] for path in (EMPTY, *paths)}
     for _ in range(repeats):
-        for path, taken in times.items():
-            taken.append(cold(path))
+        for path, runs in times.items():
+            runs.append(cold(path))
     empty = statistics.median(seconds for seconds, _ in times[EMPTY])
     rows = []
-    for path, taken in times.items():
-        seconds = statistics.median(wall for wall, _ in taken)
-        held = statistics.median(busy for _, busy in taken)
+    for path, runs in times.items():
+        seconds = statistics.median(wall for wall, _ in runs)
+        held = statistics.median(busy for _, busy in runs)
         more = f", {seconds - empty:+.1f} s, {seconds / empty:.1f} times" if path != EMPTY else ""
         met = seconds <= empty + COLD_BAR_SECONDS and held <= FIRST_BAR_MB
         rows.append(Row(
             f"{path}: start to picture", f"{seconds:.1f} s{more}; {held:.0f} MB",
-            f"+{COLD_BAR_SECONDS} s; {FIRST_BAR_MB:.0f} MB", met, {"cold": taken},
+            f"+{COLD_BAR_SECONDS} s; {FIRST_BAR_MB:.0f} MB", met, {"cold": runs},
         ))  # fmt: skip
     return rows
 
@@ -191,14 +191,14 @@ def warm_rows(paths: list[str], repeats: int) -> list[Row]:
         page.set_default_timeout(FIRST_MS)
         page.goto(app.url + "/explore")
         for path in paths:
-            taken = [clicked_ms(page, path) for _ in range(repeats)]
+            ms = [clicked_ms(page, path) for _ in range(repeats)]
             window = statistics.median(first_ms(app, path, *PICTURES[path]) for _ in range(repeats))
-            median = statistics.median(taken)
+            median = statistics.median(ms)
             rows.append(Row(
                 f"{path}: link clicked to picture; in a new window",
-                f"{median:.0f} ms (largest {max(taken):.0f}); {window:.0f}, empty {alone:.0f}",
+                f"{median:.0f} ms (largest {max(ms):.0f}); {window:.0f}, empty {alone:.0f}",
                 f"{WARM_BAR_MS:.0f} ms", median <= WARM_BAR_MS,
-                {"clicked": taken, "window": window, "empty": alone},
+                {"clicked": ms, "window": window, "empty": alone},
             ))  # fmt: skip
     rows.append(Row(
         "memory, all pages twice", f"{held:.0f} MB", f"{ALL_BAR_MB:.0f} MB",

@@ -117,11 +117,11 @@ def _ensemble_rows(what: str, runs: list[dict[str, Any]]) -> list[Row]:
 
 
 def _kept_row(what: str, tops: list[list[int]]) -> Row:
-    kept = [len(set(a) & set(b)) / len(a) for a, b in combinations(tops, 2)]
+    shares = [len(set(a) & set(b)) / len(a) for a, b in combinations(tops, 2)]
     return Row(
         f"{what}, kept between two seeds",
-        f"{100 * np.mean(kept):.0f} %, lowest pair {100 * min(kept):.0f} %",
-        ">= 67 %", float(np.mean(kept)) >= LEAST_KEPT, {"kept": kept},
+        f"{100 * np.mean(shares):.0f} %, lowest pair {100 * min(shares):.0f} %",
+        ">= 67 %", float(np.mean(shares)) >= LEAST_KEPT, {"kept": shares},
     )  # fmt: skip
 
 

@@ -160,10 +160,10 @@ def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
     if case.knob == POINTER:
         moves, control = _POINT, figure.locator("svg[role=img], .gbuq-panel").last
     control.scroll_into_view_if_needed()
-    given = [figure.element_handle(), control.element_handle(), SECONDS]
+    about = [figure.element_handle(), control.element_handle(), SECONDS]
     busy = clock_of(page)
     before = busy()
-    times = page.evaluate(moves, given)
+    times = page.evaluate(moves, about)
     spent = 1000.0 * (busy() - before) / max(1, len(times))
     return [later - earlier for earlier, later in pairwise(times)], spent
 
@@ -183,14 +183,14 @@ def row_of(case: LiveCase, gaps: list[float], spent: float) -> Row:
 def measure(page: Page, url: str, cases: list[LiveCase]) -> list[Row]:
     """A line for each knob; a page is opened once for all its knobs."""
     page.set_default_timeout(FIRST_MS)
-    rows, shown = [], ""
+    rows, last = [], ""
     for case in cases:
-        if case.page != shown:
+        if case.page != last:
             page.goto(f"{url}/{case.page}")
             wait_ready(page)
             page.wait_for_function(case.ready)
             show_every_control(page)
-            shown = case.page
+            last = case.page
         rows.append(row_of(case, *drag(page, case)))
     return rows
 

@@ -101,9 +101,9 @@ def fit_twin(
             g = first[tree] + leaf
             columns = paths.features[paths.begin[g] : paths.begin[g + 1]]
             columns = columns if len(columns) else np.arange(X.shape[1])
-            leaves[int(leaf)] = made = _fit_leaf(X[rows], y[rows], columns, classes)
-            own[rows] = _distance(made.near, X[rows])
-            own_path[rows] = _distance(made.near_path, X[np.ix_(rows, columns)])
+            leaves[int(leaf)] = fit = _fit_leaf(X[rows], y[rows], columns, classes)
+            own[rows] = _distance(fit.near, X[rows])
+            own_path[rows] = _distance(fit.near_path, X[np.ix_(rows, columns)])
         twins.append(TreeTwin(leaves, _to_z(own), _to_z(own_path)))
     return twins
 
@@ -145,12 +145,12 @@ def score_twin(twin: list[TreeTwin], X: np.ndarray, source: LeafSource, trees: r
         distance, distance_path = np.empty(len(X)), np.empty(len(X))
         for leaf in np.unique(leaf_matrix[:, tree]):
             rows = np.flatnonzero(leaf_matrix[:, tree] == leaf)
-            made = twin[i].leaves[int(leaf)]
-            part = X[np.ix_(rows, made.columns)]
-            scores[0, rows, i], scores[1, rows, i] = made.model.answer(part)
-            distance[rows] = _distance(made.near, X[rows])
-            distance_path[rows] = _distance(made.near_path, part)
-            scores[4, rows, i] = made.values.transform(scores[0, rows, i][:, None])[:, 0]
+            fit = twin[i].leaves[int(leaf)]
+            part = X[np.ix_(rows, fit.columns)]
+            scores[0, rows, i], scores[1, rows, i] = fit.model.answer(part)
+            distance[rows] = _distance(fit.near, X[rows])
+            distance_path[rows] = _distance(fit.near_path, part)
+            scores[4, rows, i] = fit.values.transform(scores[0, rows, i][:, None])[:, 0]
         scores[2, :, i] = twin[i].to_z.transform(distance[:, None])[:, 0]
         scores[3, :, i] = twin[i].to_z_path.transform(distance_path[:, None])[:, 0]
     return TwinAnswer(*scores)

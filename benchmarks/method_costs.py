@@ -83,11 +83,11 @@ def measure(method: Method, rows: int, columns: int, arguments: dict[str, Any]) 
     y = np.sin(2.0 * X[:, 0]) + 0.3 * random.normal(size=rows)
     X_new = random.normal(size=(rows, columns))
     task = method.tasks[0]
-    given = dict(arguments)
-    given |= {name: 1 for name in method.builder(task).takes if name in ("n_jobs", "random_state")}
+    knobs = dict(arguments)
+    knobs |= {name: 1 for name in method.builder(task).takes if name in ("n_jobs", "random_state")}
 
     def fit() -> Any:
-        return method.make(task, **given).fit(X, y)
+        return method.make(task, **knobs).fit(X, y)
 
     def predict(model: Any) -> None:
         for name in ("predict_uncertainty", "predict_distribution", "predict_members"):
@@ -96,7 +96,7 @@ def measure(method: Method, rows: int, columns: int, arguments: dict[str, Any]) 
                 return
         model.score_novelty(X_new)
 
-    small = method.make(task, **given).fit(X[:200], y[:200])
+    small = method.make(task, **knobs).fit(X[:200], y[:200])
     predict(small)
     began = time.process_time()
     model = fit()

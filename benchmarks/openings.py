@@ -46,11 +46,11 @@ def main() -> None:
         began = time.perf_counter()
         content = OPENINGS[name].content()
         OPENINGS[name].path.write_bytes(content)
-        taken, size = time.perf_counter() - began, len(content)
+        seconds, size = time.perf_counter() - began, len(content)
         most = MOST_BYTES_OF_LESSONS if OPENINGS[name].kind is ComputedStep else MOST_BYTES
         rows.append(Row(
-            name, f"{size / 1000:.0f} kB, computed in {taken:.1f} s", f"{most / 1000:.0f} kB",
-            size <= most, {"bytes": size, "seconds": taken},
+            name, f"{size / 1000:.0f} kB, computed in {seconds:.1f} s", f"{most / 1000:.0f} kB",
+            size <= most, {"bytes": size, "seconds": seconds},
         ))  # fmt: skip
     report("Openings", rows, options.json)
 

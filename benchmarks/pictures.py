@@ -124,14 +124,14 @@ def main() -> None:
     parser.add_argument("--only", default=names, help="names, with commas")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--thumbnails", action="store_true")
-    asked = parser.parse_args()
-    out = asked.out or (THUMBNAILS if asked.thumbnails else FOLDER)
+    args = parser.parse_args()
+    out = args.out or (THUMBNAILS if args.thumbnails else FOLDER)
     os.environ["GBUQ_SEEDS"] = "asked"  # nothing else runs while a page is drawn
     with opened_app() as opened:
-        for name in asked.only.split(","):
+        for name in args.only.split(","):
             page = opened.new_page()
             page.set_default_timeout(_LONGEST_MS)
-            if asked.thumbnails:
+            if args.thumbnails:
                 page.set_viewport_size({"width": 1100, "height": 900})
                 for scheme in ("light", "dark"):
                     page.emulate_media(color_scheme=scheme)

@@ -51,8 +51,7 @@ _IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 def _took(page: Page) -> float | None:
     page.wait_for_function("() => window.gbuqTook !== undefined", timeout=30_000)
-    took: float | None = page.evaluate("() => window.gbuqTook")
-    return took
+    return page.evaluate("() => window.gbuqTook")
 
 
 def clicks(page: Page, repeats: int) -> list[float]:

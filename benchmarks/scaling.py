@@ -136,7 +136,7 @@ def in_turns(runs: dict[str, Callable[[], Any]], repeats: int = REPEATS) -> dict
             began = time.perf_counter()
             run()
             seconds[name].append(time.perf_counter() - began)
-    return {name: float(np.median(taken)) for name, taken in seconds.items()}
+    return {name: float(np.median(runs)) for name, runs in seconds.items()}
 
 
 def ratio_row(what: str, ratio: float, bar: float, seconds: dict[str, float]) -> Row:
@@ -166,15 +166,15 @@ def threads(run: Run) -> list[Row]:
         )
 
     what = f"{n_rows:,} x 20, 100 trees"
-    taken = run.once(f"threads: {what}", measure)
-    two = taken["ours, 2 threads"]
+    times = run.once(f"threads: {what}", measure)
+    two = times["ours, 2 threads"]
     return [
-        *(seconds_row(f"{what}: {name}", taken[name]) for name in taken),
-        ratio_row("two threads against one", taken["ours, 1 thread"] / two, 1.6, taken),
-        ratio_row("ours against CatBoost, 2 threads", taken["CatBoost, 2 threads"] / two, 1.5, {}),
+        *(seconds_row(f"{what}: {name}", times[name]) for name in times),
+        ratio_row("two threads against one", times["ours, 1 thread"] / two, 1.6, times),
+        ratio_row("ours against CatBoost, 2 threads", times["CatBoost, 2 threads"] / two, 1.5, {}),
         ratio_row(
             "ours against two of LightGBM, 2 threads",
-            taken["two of LightGBM, 2 threads"] / two, 0.9, {},
+            times["two of LightGBM, 2 threads"] / two, 0.9, {},
         ),
     ]  # fmt: skip
 
@@ -202,10 +202,10 @@ def predict(run: Run) -> list[Row]:
     rows = []
     for n_trees in (200, 1000):
         what = f"predict {n_rows:,} x 20, {n_trees} trees, one thread"
-        taken = run.once(what, partial(measure, n_trees))
-        rows += [seconds_row(f"{what}: {name}", taken[name]) for name in taken]
+        times = run.once(what, partial(measure, n_trees))
+        rows += [seconds_row(f"{what}: {name}", times[name]) for name in times]
         rows.append(
-            ratio_row(f"{what}, against CatBoost", taken["CatBoost"] / taken["ours"], 1.5, taken)
+            ratio_row(f"{what}, against CatBoost", times["CatBoost"] / times["ours"], 1.5, times)
         )
     return rows
 
@@ -242,8 +242,8 @@ def growth(run: Run) -> list[Row]:
                 cost = run.once(what, measure)
                 if n_columns == SIZES[0][1]:
                     seconds[who, n_rows] = cost["seconds"]
-                shown = f"{cost['seconds']:.3g} s, {cost['megabytes']:.0f} MB"
-                rows.append(Row(what, shown, "", None, cost))
+                words = f"{cost['seconds']:.3g} s, {cost['megabytes']:.0f} MB"
+                rows.append(Row(what, words, "", None, cost))
         for who in RIVALS:
             times = seconds[who, large] / seconds[who, small]
             ratio, exponent = times * small / large, math.log(times) / math.log(large / small)
@@ -263,7 +263,7 @@ def make_method(who: str, n_trees: int) -> Any:
     def base(**more: Any) -> Any:
         return LGBMRegressor(n_estimators=n_trees, n_jobs=2, random_state=0, verbose=-1, **more)
 
-    made: dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Any]] = {
         "IBUG": lambda: IBUGRegressor(base(), random_state=0),
         "MACAU": lambda: MacauRegressor(
             base_model=base(boosting_type="rf", bagging_freq=1, bagging_fraction=0.632),
@@ -274,7 +274,7 @@ def make_method(who: str, n_trees: int) -> Any:
             n_trees=BOOSTED_SOFT_TREES[n_trees], n_steps=N_STEPS, random_state=0
         ),
     }
-    return made[who]()
+    return makers[who]()
 
 
 def grow_method(who: str, n_rows: int, n_columns: int, n_trees: int) -> dict[str, Any]:
@@ -300,14 +300,14 @@ def methods(run: Run) -> list[Row]:
     for who, axis in ((who, axis) for who, axes in METHODS.items() for axis in axes):
         seconds = []
         for size in AXES[axis]:
-            asked = {**BASE, axis: size}
-            asked["rows"] = run.rows(asked["rows"])
+            sizes = {**BASE, axis: size}
+            sizes["rows"] = run.rows(sizes["rows"])
             shown = {
-                **asked, "trees": BOOSTED_SOFT_TREES[size] if who == "VSGBM" else asked["trees"]
+                **sizes, "trees": BOOSTED_SOFT_TREES[size] if who == "VSGBM" else sizes["trees"]
             }  # fmt: skip
             what = f"{who}: {shown['rows']:,} x {shown['columns']}"
             what += "" if who == "VST" else f", {shown['trees']} trees"
-            arguments = (asked["rows"], asked["columns"], asked["trees"])
+            arguments = (sizes["rows"], sizes["columns"], sizes["trees"])
             cost = run.once(what, partial(in_fresh_process, grow_method, who, *arguments))
             seconds.append(cost["seconds"])
             rows.append(Row(

@@ -80,18 +80,18 @@ def smaller_exists(
         costs = np.concatenate([row[column] - borders, borders - row[column]]) / scales[column]
         near = (costs >= 0.0) & (costs < limit)
         offered.append(list(zip(values[near].tolist(), costs[near].tolist(), strict=True)))
-    asked = []
+    pairs = []
     for first, second in combinations(range(len(row)), 2):
         nothing_a, nothing_b = (row[first], 0.0), (row[second], 0.0)
         for (a, cost_a), (b, cost_b) in product(
             [nothing_a, *offered[first]], [nothing_b, *offered[second]]
         ):
             if cost_a + cost_b < limit:
-                asked.append((first, a, second, b))
-        if len(asked) > _MOST_ASKED:
+                pairs.append((first, a, second, b))
+        if len(pairs) > _MOST_ASKED:
             return None
-    for start in range(0, len(asked), _BLOCK):
-        block = asked[start : start + _BLOCK]
+    for start in range(0, len(pairs), _BLOCK):
+        block = pairs[start : start + _BLOCK]
         rows = np.tile(row, (len(block), 1))
         for position, (first, a, second, b) in enumerate(block):
             rows[position, first], rows[position, second] = a, b

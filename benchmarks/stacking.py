@@ -363,10 +363,10 @@ def run(store: Store, arguments: Any) -> None:
     for key, work in cases.items():
         if key.partition("/")[0] in arguments.only and key not in store.results:
             store.put(key, work())
-            shown = {
+            numbers = {
                 k: v if isinstance(v, dict) else round(v, 4) for k, v in store.results[key].items()
             }
-            print(key, shown, flush=True)
+            print(key, numbers, flush=True)
 
 
 def rows_of(store: Store) -> list[Row]:

@@ -39,12 +39,12 @@ def main() -> None:
     seconds = {words: median_seconds(partial(start, words), REPEATS) for _, words, _ in STARTS}
     rows = []
     for name, words, has_bar in STARTS:
-        taken = seconds[words]
-        empty, numpy = taken / seconds[_EMPTY], taken / seconds[_NUMPY]
-        measured = f"{taken:.2f} s, {empty:.1f} times an empty program, {numpy:.1f} times NumPy"
+        spent = seconds[words]
+        empty, numpy = spent / seconds[_EMPTY], spent / seconds[_NUMPY]
+        measured = f"{spent:.2f} s, {empty:.1f} times an empty program, {numpy:.1f} times NumPy"
         bar = f"at most {BAR_SECONDS:.1f} s" if has_bar else ""
-        met = taken <= BAR_SECONDS if has_bar else None
-        rows.append(Row(name, measured, bar, met, {"seconds": taken}))
+        met = spent <= BAR_SECONDS if has_bar else None
+        rows.append(Row(name, measured, bar, met, {"seconds": spent}))
     report("Starting", rows, options.json)
 
 

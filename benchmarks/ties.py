@@ -64,8 +64,7 @@ def make_ratings(n: int, random: np.random.Generator) -> TiedRows:
 
 
 def _curve(X: FloatArray) -> FloatArray:
-    curve: FloatArray = np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 1]
-    return curve
+    return np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 1]
 
 
 TARGETS: Mapping[str, Callable[[int, np.random.Generator], TiedRows]] = {

@@ -28,8 +28,8 @@ def _place() -> Path | None:
     """The package's own folder where numba keeps its kernels."""
     folder = numba_cache._numba_folder(_PACKAGE)
     places = [_PACKAGE / "__pycache__", numba_cache._user_cache() / folder]
-    if given := os.environ.get("NUMBA_CACHE_DIR"):
-        places = [Path(given) / folder]
+    if directory := os.environ.get("NUMBA_CACHE_DIR"):
+        places = [Path(directory) / folder]
     return next((place for place in places if numba_cache._is_writable(place)), None)
 
 

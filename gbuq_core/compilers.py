@@ -62,13 +62,13 @@ class _Child:
             own = os.getpriority(os.PRIO_PROCESS, 0)
             with contextlib.suppress(OSError):  # the child has ended, which is seen below
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, own + _NICE)
-        given, taken = self._process.stdin, self._process.stdout
-        assert given is not None
-        assert taken is not None
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
         try:
-            given.write(name.encode() + b"\n")
-            given.flush()
-            answer = taken.readline().strip()
+            stdin.write(name.encode() + b"\n")
+            stdin.flush()
+            answer = stdout.readline().strip()
         except OSError as error:
             raise _NoProcess from error
         if answer not in (_DONE, _FAILED):
@@ -188,8 +188,8 @@ def compiling_words() -> str | None:
     progress = COMPILERS.progress()
     if progress is None:
         return None
-    done, given = progress
-    return f"Compiling kernels, once per machine ({done} of {given})"
+    done, total = progress
+    return f"Compiling kernels, once per machine ({done} of {total})"
 
 
 def is_compiled(name: str) -> bool:

@@ -381,24 +381,13 @@ class Distribution(ABC):
 
 @dataclass(frozen=True, eq=False)
 class NormalDistribution(Distribution):
-    """One normal a row.
+    """One normal a row. A std of 0 is a certain value: it has no density.
 
-    Parameters
-    ----------
-    loc, scale : array-like of shape (n_samples,)
-        Mean and std, in units of y. A std of 0 is a certain value: it has no density.
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are not finite, of different lengths, or a scale is negative.
-
-    Examples
-    --------
     >>> NormalDistribution([0.0], [1.0]).cdf([1.0]).round(4)
     array([0.8413])
     """
 
+    # `loc`, `scale`: (n_samples,): mean and std, in units of y
     loc: FloatArray
     scale: FloatArray
 
@@ -429,8 +418,6 @@ class NormalDistribution(Distribution):
 class StudentDistribution(Distribution):
     """One Student t a row, given by its mean, its std and its degrees of freedom.
 
-    Examples
-    --------
     >>> heavy = StudentDistribution([0.0], [1.0], 3.0)
     >>> heavy.interval(0.99).upper.round(2), NormalDistribution([0.0], [1.0]).interval(0.99)[1]
     (array([3.37]), array([2.5758...]))
@@ -502,12 +489,8 @@ class MixtureDistribution(Distribution):
 
     ``loc`` and ``scale`` are the mixture's mean and std (law of total variance).
 
-    Notes
-    -----
     The CRPS sums over pairs of members, so its time grows with the square of their number.
 
-    Examples
-    --------
     >>> two = MixtureDistribution([[-1.0], [1.0]], [[0.01], [0.01]])
     >>> two.scale.round(3), two.interval(0.5).upper.round(3)
     (array([1.005]), array([1.]))
@@ -609,16 +592,12 @@ class MixtureDistribution(Distribution):
 class LogDistribution(Distribution):
     """``y = exp(z) - shift`` with z as predicted: for a target that was trained on a log scale.
 
-    Notes
-    -----
     Quantiles, intervals, cdf, density and draws are exact for any ``inner``. For a normal or a
     mixture of normals, mean, std and CRPS are too (log-normals have closed forms). The exponential
     of a Student t has no finite mean, and its CRPS is infinite. For a t and all other kinds,
     ``loc``, ``scale`` and the CRPS are therefore those of y cut off at its 0.01 % and 99.99 %
     quantiles: values beyond count as these quantiles.
 
-    Examples
-    --------
     >>> price = LogDistribution(NormalDistribution([0.0], [1.0]))
     >>> price.loc.round(3), price.quantile([0.5])[0]  # the mean lies above the median
     (array([1.649]), array([1.]))

@@ -21,17 +21,11 @@ _EXACT_IN_FLOAT = 2**53  # larger whole numbers would share a float
 
 
 class RowFlags(NamedTuple):
-    """Levels and missing values that a fitted ensemble has never seen, row by row.
+    """Levels and missing values that a fitted ensemble has never seen, row by row."""
 
-    unseen_level, new_missing : (n_samples,) bool
-        Whether a category has a new level, or a column has its first missing value, since training.
-    columns : tuple of str
-        The names of the columns where that happened.
-    """
-
-    unseen_level: np.ndarray
-    new_missing: np.ndarray
-    columns: tuple[str, ...]
+    unseen_level: np.ndarray  # (n_samples,) bool: whether a category has a new level
+    new_missing: np.ndarray  # (n_samples,) bool: whether a column has its first missing value
+    columns: tuple[str, ...]  # the names of those where that happened
 
 
 class MostProbable:
@@ -319,8 +313,8 @@ def check_new_rows(estimator: Any, X: Any) -> pd.DataFrame:
     from sklearn.utils.validation import validate_data
 
     table = as_table(X)
-    given = to_pandas(X) if hasattr(X, "shape") else table
-    validate_data(estimator, given, reset=False, skip_check_array=True)
+    rows = to_pandas(X) if hasattr(X, "shape") else table
+    validate_data(estimator, rows, reset=False, skip_check_array=True)
     if len(table) == 0:
         raise InvalidData("Found array with 0 sample(s) while a minimum of 1 is required.")
     return table

@@ -63,10 +63,8 @@ def with_earlier(names: Iterable[str]) -> list[str]:
     >>> with_earlier(["gaussian_boosting", "gaussian"])
     ['trees_of_two', 'gaussian', 'gaussian_boosting']
     """
-    steps: dict[str, None] = {}
-    for name in names:
-        steps.update(dict.fromkeys([*with_earlier(STEPS[name].after), name]))
-    return list(steps)
+    steps = (step for name in names for step in (*with_earlier(STEPS[name].after), name))
+    return list(dict.fromkeys(steps))
 
 
 def steps_of(methods: Iterable[str]) -> list[str]:

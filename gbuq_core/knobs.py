@@ -105,7 +105,7 @@ def describe_range(knob: Knob) -> str:
         return "true or false"
     if knob.kind == "text":
         return knob.help.rstrip(".").lower() if knob.help else "a short text of the right form"
-    listed = ", ".join(choice_text(choice) for choice in knob.choices[:_LISTED])
+    listed = ", ".join(map(number_text, knob.choices[:_LISTED]))
     if len(knob.choices) > _LISTED:
         listed += f" and {len(knob.choices) - _LISTED} more"
     if knob.kind == "choices":
@@ -170,20 +170,11 @@ def _is_range(knob: Knob, value: Any) -> bool:
     return value[0] <= value[1] and all(_on_slider(knob, end) for end in value)
 
 
-def choice_text(choice: Any) -> str:
-    """A choice as its widget and a link write it: 10, not 10.0.
-
-    >>> choice_text(10.0), choice_text(0.3), choice_text("virtual SGLB")
-    ('10', '0.3', 'virtual SGLB')
-    """
-    return number_text(choice)
-
-
 def number_text(value: Any) -> str:
-    """A number as the browser writes it: 5, not 5.0.
+    """A number or a choice as the browser, its widget and a link write it: 5, not 5.0.
 
-    >>> number_text(5.0), number_text(0.3)
-    ('5', '0.3')
+    >>> number_text(5.0), number_text(0.3), number_text("virtual SGLB")
+    ('5', '0.3', 'virtual SGLB')
     """
     if isinstance(value, float) and value.is_integer():
         return str(int(value))

@@ -198,9 +198,7 @@ def listed(values: Iterable[object], limit: int = 5) -> str:
     texts = [shown(value) for value in values]
     if len(texts) > limit:
         return f"{', '.join(texts[:limit])} and {len(texts) - limit:,} more"
-    if len(texts) < 2:
-        return "".join(texts)
-    return f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return enumerated(texts)
 
 
 def enumerated(words: Sequence[str]) -> str:

@@ -43,23 +43,37 @@ class _Setting:
     """What a field says of its knob besides the default; see `setting`."""
 
     label: str
+    # "sglb.depth": label, help and limits are those of the method's record, if not given;
+    # "cg.alpha_max": of a sampler's.
     of: str | Knob
+    # `key`, `word`: what links and widgets, and what options of the command line call it, if not as
+    # the field. The command line does not have it if `word` is None.
     key: str
     word: str | None
+    # What None means: the choice is left to us. A widget with `choices` offers it, if it has no
+    # default of its own.
     automatic: str
-    more: str
+    more: str  # what the help of the command line says besides
+    # Whether settings of one method need it (all do); others neither show nor refit it.
     uses: Callable[[Any], bool] | None
-    arg: str
+    arg: str  # what the estimator calls it
+    # (power, least): a study over seeds that takes too long takes `share ** power` of it, but not
+    # less than `least`.
     shrink: tuple[float, int] | None
-    named: Mapping[Any, Any]
-    codec: Codec | None
+    named: Mapping[Any, Any]  # the words of widgets and links for values that are no texts
+    codec: Codec | None  # of a value that a link writes as one text
+    # What the estimator gets for None, by the settings and what else `arguments` is given.
     fills: Callable[..., Any] | None
-    words: Mapping[Any, str]
-    each: bool
-    drawn: bool
-    fits: bool | None
-    offered: bool
+    words: Mapping[Any, str]  # `named` the other way round
+    each: bool  # whether each of its values has a fit of its own: the methods side by side
+    drawn: bool  # whether it only changes how a picture looks, or where: no statement depends on it
+    fits: bool | None  # whether a fit depends on it, if its group does not say so: see `fitted`
+    offered: bool  # whether the page has it; studies and statements name all of them
+    # (low, high) or texts that `check` takes: whole numbers, if these are. Without them, what the
+    # record or the widget takes.
     limits: tuple[Any, ...]
+    # What else `Knob` takes: `low`, `high`, `choices`, `group`, `help` ..., and the widget's own
+    # default as `shown`.
     knob: Mapping[str, Any]
 
     @property
@@ -103,51 +117,7 @@ def setting(
     limits: tuple[Any, ...] = (),
     **knob: Any,
 ) -> Any:
-    """A field of a settings record, with its knob.
-
-    Parameters
-    ----------
-    default, label
-        Of the knob.
-    of : str or Knob
-        ``"sglb.depth"``: label, help and limits are those of the method's record, if not given;
-        ``"cg.alpha_max"`` of a sampler's.
-    key, word : str
-        What links and widgets, and what options of the command line call it, if not as the field.
-        The command line does not have it if ``word`` is None.
-    automatic : str
-        What None means: the choice is left to us. A widget with ``choices`` offers it, if it has
-        no default of its own.
-    more : str
-        What the help of the command line says besides.
-    uses : callable, optional
-        Whether settings of one method need it (all do). Others neither show nor refit it.
-    arg : str
-        What the estimator calls it.
-    fills : callable, optional
-        What the estimator gets for None, by the settings and what else `arguments` is given.
-    shrink : (power, least), optional
-        A study over seeds that takes too long takes ``share ** power`` of it, but not less than
-        ``least``.
-    named : mapping, optional
-        The words of widgets and links for values that are no texts.
-    codec : Codec, optional
-        For a value that a link writes as one text.
-    each : bool
-        Whether each of its values has a fit of its own: the methods side by side.
-    drawn : bool
-        Whether it only changes how a picture looks, or where: no statement depends on it.
-    fits : bool, optional
-        Whether a fit depends on it, if its group does not say so: knobs of the groups "data",
-        "method" and "knobs" are fitted, others are not.
-    offered : bool
-        Whether the page has it; studies and statements name all of them.
-    limits : (low, high) or texts, optional
-        What `check` takes: whole numbers, if these are; else what the record or the widget takes.
-    **knob
-        What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ..., and the
-        widget's own default as ``shown``.
-    """
+    """A field of a settings record, with its knob; `_Setting` says what each argument means."""
     named = {} if named is None else named
     words = {value: word for word, value in named.items()}
     meta = _Setting(
@@ -197,8 +167,6 @@ def knobs_of(kind: Any, asked: Any = None) -> tuple[Knob, ...]:
 
     ``asked`` is the record whose settings need them or not, if that is another one.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> [knob.key for knob in knobs_of(HeartSettings)][:3]
     ['rows', 'noise', 'cells']
@@ -217,21 +185,21 @@ def _knob(kind: type, name: str, default: Any, meta: _Setting) -> Knob:
         more["label"] = meta.label
     if meta.uses is not None:
         more["when"] = partial(_is_used, kind, meta.uses)
-    given = meta.record if meta.of else Knob("", "", "text", "")
+    record = meta.record if meta.of else Knob("", "", "text", "")
     if shown == AUTOMATIC and meta.automatic and "choices" in more:
         more["help"] = f"{_about(meta)} Automatic: {meta.automatic}.".strip()
-        numbers = narrow(given, default=more["choices"][0], **more)
+        numbers = narrow(record, default=more["choices"][0], **more)
         return replace(numbers, choices=(AUTOMATIC, *numbers.choices), default=shown)
     if meta.of and not meta.named:
-        return narrow(given, default=shown, **more)
+        return narrow(record, default=shown, **more)
     for value in meta.named.values() if meta.of else ():
-        check_knob(given, value)
+        check_knob(record, value)
     if meta.named and more.get("kind") != "switch":
         more.setdefault("choices", tuple(meta.named))
     kind_of_knob: Kind = more.pop("kind", "") or (
-        given.kind if meta.of else _kind_of(meta, default, more)
+        record.kind if meta.of else _kind_of(meta, default, more)
     )
-    more = {"label": given.label, "help": given.help, **more}
+    more = {"label": record.label, "help": record.help, **more}
     return Knob(kind=kind_of_knob, default=shown, **more)
 
 
@@ -280,8 +248,6 @@ def _read(meta: _Setting, value: Any) -> Any:
 def to_values(settings: Any) -> dict[str, Any]:
     """The knobs' values for these settings, as widgets and links have them.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> to_values(HeartSettings(cells=(31,), shown=4))["cells"]
     '34'
@@ -296,18 +262,16 @@ def to_values(settings: Any) -> dict[str, Any]:
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     """The settings for the knobs' values; a knob that is not there keeps its default.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> from_values(HeartSettings, {"cells": "34.08"}).cells
     (8, 31)
     """
-    given = {
+    changes = {
         name: _read(meta, values[meta.key or name])
         for name, _, meta in _settings_of(kind)
         if (meta.key or name) in values
     }
-    return kind(**given)
+    return kind(**changes)
 
 
 def plan_of(settings: S, method: str = "", also: Sequence[str] = ()) -> S:
@@ -317,8 +281,6 @@ def plan_of(settings: S, method: str = "", also: Sequence[str] = ()) -> S:
     it, what any of them uses stays. ``also`` names knobs of the view that stay, where they are
     used.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> slow, quick = HeartSettings(step=10), HeartSettings(step=100)
     >>> plan_of(slow, "virtual_sglb") == plan_of(quick, "virtual_sglb")
@@ -337,13 +299,6 @@ def plan_of(settings: S, method: str = "", also: Sequence[str] = ()) -> S:
 def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
     """Refuse an impossible value of the knobs of some groups, or of all, but for those ``besides``.
 
-    Raises
-    ------
-    InvalidParameter
-        Which knob it is, and what it may be.
-
-    Examples
-    --------
     >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
     >>> check(HeteroscedasticSettings(tail="falls"))
     Traceback (most recent call last):
@@ -403,8 +358,6 @@ def needed(settings: S, asked: Any = None) -> S:
 def with_fit(settings: S, plan: S) -> S:
     """The settings with all that a plan fits: today's view of a fit of earlier settings.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> shown = with_fit(HeartSettings(rows=10, step=20), HeartSettings(rows=30))
     >>> shown.rows, shown.step
@@ -421,19 +374,17 @@ def arguments(settings: Any, *about: Any) -> dict[str, Any]:
     None is left to the estimator, unless the setting ``fills`` it by what it is told ``about`` the
     data.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> arguments(plan_of(HeartSettings(rate=0.2), "sglb"))["learning_rate"]
     0.2
     """
-    given = {}
+    values = {}
     for name, _, meta in _settings_of(type(settings)):
         if meta.arg and (meta.uses is None or meta.uses(settings)):
             value = getattr(settings, name)
             value = meta.fills(settings, *about) if value is None and meta.fills else value
-            given[meta.arg] = value
-    return {name: value for name, value in given.items() if value is not None}
+            values[meta.arg] = value
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def bare(settings: S) -> S:
@@ -620,11 +571,11 @@ def flags_of(settings: Any) -> list[tuple[str, str]]:
     >>> flags_of(ScorePlan(n_trees=50, stopping=None))
     [('trees', '50'), ('stopping', 'none')]
     """
-    given = changed(settings)
+    changes = changed(settings)
     return [
-        (_flag(dest)[2:], _option_word(given[name]))
+        (_flag(dest)[2:], _option_word(changes[name]))
         for dest, name in option_names(type(settings)).items()
-        if name in given
+        if name in changes
     ]
 
 

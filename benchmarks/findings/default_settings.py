@@ -53,13 +53,13 @@ def main() -> None:
     parser.add_argument("--set", default="boston", choices=list(data.SPLITS))
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS))
-    given = parser.parse_args()
+    args = parser.parse_args()
     table = [["variant", *SCORES]]
-    for name in given.variants:
+    for name in args.variants:
         scores = np.array(
             [
-                measure(given.data_dir, given.set, split, VARIANTS[name])
-                for split in range(given.splits)
+                measure(args.data_dir, args.set, split, VARIANTS[name])
+                for split in range(args.splits)
             ]
         )
         errors = scores.std(axis=0, ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else None
@@ -67,7 +67,7 @@ def main() -> None:
         if errors is not None:
             means = [f"{mean} ({error:.2g})" for mean, error in zip(means, errors, strict=True)]
         table.append([name.replace("_", " "), *means])
-    print("\n".join(table_lines(f"{given.set}, {given.splits} splits", table)))
+    print("\n".join(table_lines(f"{args.set}, {args.splits} splits", table)))
 
 
 if __name__ == "__main__":

@@ -82,19 +82,19 @@ def main() -> None:
     parser.add_argument("--depth", type=int, help="with --rate: instead of the stored settings")
     parser.add_argument("--rate", type=float)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the stored results")
-    given = parser.parse_args()
-    store = Cells(given.out)
+    args = parser.parse_args()
+    store = Cells(args.out)
     table = [["set", "method", "foreign rows of", "total", "knowledge"]]
-    for name in given.sets:
-        for method in given.methods:
+    for name in args.sets:
+        for method in args.methods:
             splits = []
-            for split in given.splits:
+            for split in args.splits:
                 settings = (
                     known_settings(store, name, method, split)
-                    if given.rate is None
-                    else {"depth": given.depth, "learning_rate": given.rate, "n_trees": 1000}
+                    if args.rate is None
+                    else {"depth": args.depth, "learning_rate": args.rate, "n_trees": 1000}
                 )
-                splits.append(areas(given.data_dir, name, method, split, settings))
+                splits.append(areas(args.data_dir, name, method, split, settings))
             for source in splits[0]:
                 means = np.mean([each[source] for each in splits], axis=0)
                 table.append([name, method, source, *(f"{value:.3f}" for value in means)])

@@ -52,15 +52,15 @@ def main() -> None:
     parser.add_argument("--set", default="concrete", choices=COMPARABLE[:3])
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--trees", type=int, nargs="+", default=list(XBART_TREES))
-    given = parser.parse_args()
-    every = [load_parts(given.data_dir, given.set, split) for split in given.splits]
+    args = parser.parse_args()
+    every = [load_parts(args.data_dir, args.set, split) for split in args.splits]
     table = [["BART", "RMSE", "CRPS, functions only", "CRPS, with noise"]]
-    for n_trees in given.trees:
+    for n_trees in args.trees:
         means = np.mean([measure(parts, n_trees) for parts in every], axis=0)
         table.append([f"{n_trees} trees", *(f"{value:.3f}" for value in means)])
-    paper = [PROTOCOL.published[given.set, "xbart", score].value for score in ("rmse", "crps")]
+    paper = [PROTOCOL.published[args.set, "xbart", score].value for score in ("rmse", "crps")]
     table.append(["the paper, calibrated", *(f"{value:g}" for value in paper), ""])
-    print("\n".join(table_lines(f"{given.set}, splits {given.splits}", table)))
+    print("\n".join(table_lines(f"{args.set}, splits {args.splits}", table)))
 
 
 if __name__ == "__main__":

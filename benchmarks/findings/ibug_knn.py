@@ -78,16 +78,16 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=list(COMPARABLE), choices=COMPARABLE)
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
-    given = parser.parse_args()
+    args = parser.parse_args()
     table = [["set", "CRPS, scaled mean", "CRPS, unscaled mean", "the paper", "RMSE", "unscaled"]]
-    for name in given.sets:
-        every = [load_parts(given.data_dir, name, split) for split in given.splits]
+    for name in args.sets:
+        every = [load_parts(args.data_dir, name, split) for split in args.splits]
         paper = PROTOCOL.published[name, "knn", "crps"].value
         table.append(row_of(name, every, paper))
         if name == "energy":
             encoded = [with_indicators(parts) for parts in every]
             table.append(row_of("energy, 16 columns", encoded, paper))
-    print("\n".join(table_lines(f"kNN, splits {given.splits}", table)))
+    print("\n".join(table_lines(f"kNN, splits {args.splits}", table)))
 
 
 if __name__ == "__main__":

@@ -87,16 +87,16 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--set", default="concrete", choices=COMPARABLE)
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
-    given = parser.parse_args()
-    every = [load_parts(given.data_dir, given.set, split) for split in given.splits]
+    args = parser.parse_args()
+    every = [load_parts(args.data_dir, args.set, split) for split in args.splits]
     table = [["NGBoost", "CRPS", "RMSE", "NLL", "interval score", "trees"]]
     for setting in SETTINGS:
         means = np.mean([measure(parts, setting) for parts in every], axis=0)
         name = f"loss {setting.loss}, rate {setting.rate:g}{', stopped' if setting.stops else ''}"
         table.append([name, *(f"{value:.3f}" for value in means[:-1]), f"{means[-1]:.0f}"])
-    paper = [PROTOCOL.published[given.set, "ngboost", score].value for score in PUBLISHED]
+    paper = [PROTOCOL.published[args.set, "ngboost", score].value for score in PUBLISHED]
     table.append(["the paper", *(f"{value:g}" for value in paper), ""])
-    print("\n".join(table_lines(f"{given.set}, splits {given.splits}", table)))
+    print("\n".join(table_lines(f"{args.set}, splits {args.splits}", table)))
 
 
 if __name__ == "__main__":

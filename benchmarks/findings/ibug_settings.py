@@ -51,17 +51,17 @@ def main() -> None:
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--depths", type=int, nargs="+", default=[7])
     parser.add_argument("--trees", type=int, nargs="+", default=[500, 1000, 2000])
-    given = parser.parse_args()
-    assert max(given.splits) < data.SPLITS[given.set]
-    for method in given.methods:
+    args = parser.parse_args()
+    assert max(args.splits) < data.SPLITS[args.set]
+    for method in args.methods:
         table = [["setting", *SCORES]]
-        for depth, n_trees in product(given.depths, given.trees):
-            row = measure(given.data_dir, given.set, method, given.splits, depth, n_trees)
+        for depth, n_trees in product(args.depths, args.trees):
+            row = measure(args.data_dir, args.set, method, args.splits, depth, n_trees)
             numbers = [f"{row[score]:.3f}" for score in SCORES]
             table.append([f"depth {depth}, {n_trees} trees", *numbers])
-        paper = [PROTOCOL.published.get((given.set, method, score)) for score in SCORES]
+        paper = [PROTOCOL.published.get((args.set, method, score)) for score in SCORES]
         table.append(["the paper", *("" if each is None else f"{each.value:g}" for each in paper)])
-        title = f"{method} on {given.set}, splits {given.splits}"
+        title = f"{method} on {args.set}, splits {args.splits}"
         print("\n".join(table_lines(title, table)), flush=True)
 
 

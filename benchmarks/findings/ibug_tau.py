@@ -54,9 +54,9 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=7)
     parser.add_argument("--trees", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=5)
-    given = parser.parse_args()
-    parts = load_parts(given.data_dir, given.set, given.split)
-    by_share = costs(parts, given.depth, given.trees, given.repeats)
+    args = parser.parse_args()
+    parts = load_parts(args.data_dir, args.set, args.split)
+    by_share = costs(parts, args.depth, args.trees, args.repeats)
     whole = by_share[SHARES[-1]].neighbors
     table = [["trees that count", "ms a row", "of all trees' time", "the mean's ms of it"]]
     table += [
@@ -64,7 +64,7 @@ def main() -> None:
          f"{cost.mean:.4f}"]
         for share, cost in by_share.items()
     ]  # fmt: skip
-    title = f"{given.set}, split {given.split}, depth {given.depth}, {given.trees} trees"
+    title = f"{args.set}, split {args.split}, depth {args.depth}, {args.trees} trees"
     print("\n".join(table_lines(title, table)))
 
 

@@ -108,14 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--features", type=int, nargs="+", default=[0, 2, 4, 9], help="whose halves train"
     )
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     whole = ProtocolSettings()
-    X, y = make_linear(given.rows, whole.features, whole.relevant, given.law, 0)
-    heads = [f"feature {feature}, either half" for feature in given.features]
+    X, y = make_linear(args.rows, whole.features, whole.relevant, args.law, 0)
+    heads = [f"feature {feature}, either half" for feature in args.features]
     table = [["method", "part", *heads, "rows of both", "paper"]]
-    for method in given.methods:
-        halves = of_halves(method, X, y, 0, given.features, given.trees)
-        both = of_both(method, X, y, 0, range(whole.features), given.trees)
+    for method in args.methods:
+        halves = of_halves(method, X, y, 0, args.features, args.trees)
+        both = of_both(method, X, y, 0, range(whole.features), args.trees)
         for part in parts_of(method):
             values = halves[part]
             pairs = (f"{a:.2f} {b:.2f}" for a, b in zip(values[::2], values[1::2], strict=True))

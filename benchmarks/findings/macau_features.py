@@ -140,27 +140,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="rows for each feature that a leaf of all has",
     )
     parser.add_argument("--without-all", action="store_true", help="leave out all features")
-    given = parser.parse_args(arguments)  # fmt: skip
-    if given.data_dir is None and not set(given.sets) <= set(WIDE):
+    args = parser.parse_args(arguments)  # fmt: skip
+    if args.data_dir is None and not set(args.sets) <= set(WIDE):
         parser.error("--data-dir is needed for the UCI sets")
-    choices = [Choice("path"), *(Choice("auto", rows) for rows in given.auto)]
-    if not given.without_all:
+    choices = [Choice("path"), *(Choice("auto", rows) for rows in args.auto)]
+    if not args.without_all:
         choices.append(Choice("all"))
     scores = {}
-    for name in given.sets:
-        for split in range(given.splits):
-            rows = read(given.data_dir, name, split)
+    for name in args.sets:
+        for split in range(args.splits):
+            rows = read(args.data_dir, name, split)
             for choice in choices:
-                scores[name, split, choice] = measure(rows, split, choice, given.trees)
+                scores[name, split, choice] = measure(rows, split, choice, args.trees)
     for i, score in enumerate(SCORES):
         table = [["set", *(choice.label for choice in choices)]]
-        for name in given.sets:
+        for name in args.sets:
             means = (
-                np.mean([scores[name, split, choice][i] for split in range(given.splits)])
+                np.mean([scores[name, split, choice][i] for split in range(args.splits)])
                 for choice in choices
             )
             table.append([name, *(f"{mean:.3f}" for mean in means)])
-        print("\n".join(table_lines(f"{score}, means over {given.splits} splits", table)))
+        print("\n".join(table_lines(f"{score}, means over {args.splits} splits", table)))
 
 
 if __name__ == "__main__":

@@ -57,10 +57,10 @@ def main() -> None:
         "--methods", nargs="+", choices=list(METHODS),
         default=["conformal_forest", "quantile", "forest", "macau_basic", "ngboost", "catboost"],
     )  # fmt: skip
-    given = parser.parse_args()
+    args = parser.parse_args()
     values = {
-        (method, name): [measure(method, knobs, seed) for seed in range(given.seeds)]
-        for method in given.methods
+        (method, name): [measure(method, knobs, seed) for seed in range(args.seeds)]
+        for method in args.methods
         for name, knobs in FORESTS.items()
         if name == "the table's" or METHODS[method].knobs != ("trees",)
     }

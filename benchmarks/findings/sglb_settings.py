@@ -38,19 +38,19 @@ def main() -> None:
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--depths", type=int, nargs="+", default=[3, 5])
     parser.add_argument("--rates", type=float, nargs="+", default=[0.001, 0.01, 0.1])
-    given = parser.parse_args()
+    args = parser.parse_args()
     rows = {
         f"depth {depth}, rate {rate:g}": measure(
-            given.data_dir, given.set, given.method, given.splits, depth, rate
+            args.data_dir, args.set, args.method, args.splits, depth, rate
         )
-        for depth, rate in product(given.depths, given.rates)
+        for depth, rate in product(args.depths, args.rates)
     }
     scores = list(next(iter(rows.values())))
-    paper = [PROTOCOL.published.get((given.set, given.method, score)) for score in scores]
+    paper = [PROTOCOL.published.get((args.set, args.method, score)) for score in scores]
     table = [["setting", *scores]]
     table += [[name, *(f"{row[score]:.3f}" for score in scores)] for name, row in rows.items()]
     table.append(["the paper", *("" if each is None else f"{each.value:g}" for each in paper)])
-    print("\n".join(table_lines(f"{given.method} on {given.set}, splits {given.splits}", table)))
+    print("\n".join(table_lines(f"{args.method} on {args.set}, splits {args.splits}", table)))
 
 
 if __name__ == "__main__":

@@ -67,14 +67,14 @@ def main() -> None:
     parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS))
     parser.add_argument("--rates", type=float, nargs="+", default=[0.01, 0.1])
     parser.add_argument("--trees", type=int, default=1000)
-    given = parser.parse_args()
-    chosen: dict[str, list[list[Point]]] = {engine: [] for engine in given.engines}
-    for split in given.splits:
-        rows = data.regression_rows(given.data_dir, given.set, split)
-        for engine in given.engines:
+    args = parser.parse_args()
+    chosen: dict[str, list[list[Point]]] = {engine: [] for engine in args.engines}
+    for split in args.splits:
+        rows = data.regression_rows(args.data_dir, args.set, split)
+        for engine in args.engines:
             points = []
-            for depth, rate in product(given.depths, given.rates):
-                model = make_single(given.method, engine, depth, rate, given.trees, split)
+            for depth, rate in product(args.depths, args.rates):
+                model = make_single(args.method, engine, depth, rate, args.trees, split)
                 points.append(measure(rows, model, depth, rate))
             chosen[engine].append(points)
             table = [["depth", "rate", "validation NLL", "test NLL", "test RMSE"]]
@@ -88,9 +88,7 @@ def main() -> None:
                 ]
                 for p in points
             ]
-            print(
-                "\n".join(table_lines(f"{given.set}, split {split}, {engine}", table)), flush=True
-            )
+            print("\n".join(table_lines(f"{args.set}, split {split}, {engine}", table)), flush=True)
     for engine, runs in chosen.items():
         once = int(np.argmin([point.validation for point in runs[0]]))
         for words, picks in (

@@ -71,14 +71,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the stored results")
     parser.add_argument("--open", action="store_true", help="only what no section explains")
-    given = parser.parse_args()
+    args = parser.parse_args()
     findings = read_findings(FINDINGS.read_text()) if FINDINGS.exists() else []
-    signs = find_signs(list(Cells(given.out)))
+    signs = find_signs(list(Cells(args.out)))
     for word in (WORSE, BETTER):
         table = [["cell", "ours", "paper", "standard errors", "explained by"]]
         for sign in signs:
             section = explained(sign.cell, findings)
-            if sign.word == word and not (given.open and section != "?"):
+            if sign.word == word and not (args.open and section != "?"):
                 table.append(
                     [
                         sign.cell,

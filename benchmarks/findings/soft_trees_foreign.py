@@ -53,14 +53,14 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--split", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the stored results")
-    given = parser.parse_args()
-    store = Cells(given.out)
-    for name in given.sets:
+    args = parser.parse_args()
+    store = Cells(args.out)
+    for name in args.sets:
         others = [other for other in (*data.SPLITS, *data.BUILTIN) if other != name]
         table = [["method", "least", "largest", "the paper", *others]]
-        for method in given.methods:
+        for method in args.methods:
             settings = stored_settings(store, name, method)
-            by_set = areas(given.data_dir, name, given.split, method, settings)
+            by_set = areas(args.data_dir, name, args.split, method, settings)
             theirs = soft_trees.PROTOCOL.published[name, method, "auroc"].value
             table.append(
                 [method, f"{min(by_set.values()):.2f}", f"{max(by_set.values()):.2f}",

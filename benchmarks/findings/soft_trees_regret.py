@@ -62,11 +62,11 @@ def main() -> None:
     parser.add_argument("--pulls", type=int, help="play so many in place of reading")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--policies", nargs="+", default=["vst", "sglb", "xbart"])
-    given = parser.parse_args()
+    args = parser.parse_args()
     regrets = (
-        play(given.policies, given.pulls, given.seeds)
-        if given.pulls
-        else stored_regrets(Cells(given.out))
+        play(args.policies, args.pulls, args.seeds)
+        if args.pulls
+        else stored_regrets(Cells(args.out))
     )
     table = [["policy", "seeds", "mean", "median", "least", "largest"]]
     for policy, by_seed in regrets.items():

@@ -39,10 +39,10 @@ def read_changes(text: str) -> dict[str, Any]:
 def change_rows(rows: Split, share: float, blur: float, seed: int) -> Split:
     """A share of the training rows, and all targets with uniform noise of width ``blur``."""
     rng = np.random.default_rng((seed, 31))
-    kept = np.sort(rng.permutation(len(rows.y_train))[: round(share * len(rows.y_train))])
+    order = np.sort(rng.permutation(len(rows.y_train))[: round(share * len(rows.y_train))])
     noise = [blur * rng.uniform(-0.5, 0.5, len(y)) for y in (rows.y_train, rows.y_test)]
     return Split(
-        rows.X_train[kept], (rows.y_train + noise[0])[kept], rows.X_test, rows.y_test + noise[1]
+        rows.X_train[order], (rows.y_train + noise[0])[order], rows.X_test, rows.y_test + noise[1]
     )
 
 
@@ -87,16 +87,16 @@ def main() -> None:
     parser.add_argument("--try", dest="tries", nargs="*", default=[], metavar="CHANGES")
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the stored results")
-    given = parser.parse_args()
-    store = Cells(given.out)
-    for name in given.sets:
+    args = parser.parse_args()
+    store = Cells(args.out)
+    for name in args.sets:
         table = []
-        for method in given.methods:
+        for method in args.methods:
             settings = stored_settings(store, name, method)
-            for text in ("", *given.tries):
+            for text in ("", *args.tries):
                 cells = [
-                    measure(given.data_dir, name, split, method, settings, text)
-                    for split in given.splits
+                    measure(args.data_dir, name, split, method, settings, text)
+                    for split in args.splits
                 ]
                 means = {key: float(np.mean([cell[key] for cell in cells])) for key in cells[0]}
                 table.append((method, text or f"the table's, {settings}", means))
@@ -111,7 +111,7 @@ def main() -> None:
         for method, text, scores in table:
             numbers = [scores.get(key, math.nan) for key in columns]
             lines.append([method, text, *(f"{v:.3f}" if v == v else "" for v in numbers)])
-        print("\n".join(table_lines(f"{name}, splits {given.splits}", lines)), flush=True)
+        print("\n".join(table_lines(f"{name}, splits {args.splits}", lines)), flush=True)
 
 
 if __name__ == "__main__":

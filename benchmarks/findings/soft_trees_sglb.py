@@ -42,24 +42,24 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.01)
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--trees", type=int, nargs="+", default=[50, 75, 100, 150, 200, 300])
-    given = parser.parse_args()
+    args = parser.parse_args()
     table = [
         ["set", "paper's RMSE", "passed after", "paper's likelihood", "likelihood there",
-         *(f"RMSE, {n} trees" for n in given.trees)]
+         *(f"RMSE, {n} trees" for n in args.trees)]
     ]  # fmt: skip
-    for name in given.sets:
-        points = curve(given.data_dir, name, given.rate, given.depth, given.trees)
+    for name in args.sets:
+        points = curve(args.data_dir, name, args.rate, args.depth, args.trees)
         theirs = soft_trees.PROTOCOL.published[name, "sglb", "rmse"].value
         likelihood = soft_trees.PROTOCOL.published[name, "sglb", "log_likelihood"].value
         errors = np.array([error for error, _ in points])
         place = int(np.argmax(errors <= theirs))
         passed = errors[place] <= theirs
         table.append(
-            [name, f"{theirs:.3f}", f"{given.trees[place]} trees" if passed else "never",
+            [name, f"{theirs:.3f}", f"{args.trees[place]} trees" if passed else "never",
              f"{likelihood:.3f}", f"{points[place][1]:.3f}" if passed else "",
              *(f"{error:.3f}" for error in errors)]
         )  # fmt: skip
-    print("\n".join(table_lines(f"SGLB, rate {given.rate:g}, depth {given.depth}", table)))
+    print("\n".join(table_lines(f"SGLB, rate {args.rate:g}, depth {args.depth}", table)))
 
 
 if __name__ == "__main__":

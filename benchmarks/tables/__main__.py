@@ -61,10 +61,10 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _names(given: str | None, known: Sequence[str], what: str) -> tuple[str, ...] | None:
-    if given is None:
+def _names(text: str | None, known: Sequence[str], what: str) -> tuple[str, ...] | None:
+    if text is None:
         return None
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names:
         if name not in known:
             raise BadArgument(f"There is no {what} {name!r}: choose from {', '.join(known)}.")
@@ -73,10 +73,10 @@ def _names(given: str | None, known: Sequence[str], what: str) -> tuple[str, ...
     return names
 
 
-def _whole(given: str, name: str, most: int) -> int:
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= most:
-        raise BadArgument(f"{name} must be a whole number from 1 to {most:,}; got {given!r}.")
-    return int(given)
+def _whole(text: str, name: str, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise BadArgument(f"{name} must be a whole number from 1 to {most:,}; got {text!r}.")
+    return int(text)
 
 
 def read_wanted(arguments: argparse.Namespace) -> Wanted:
@@ -135,9 +135,9 @@ def check_stored(store: Cells, cells: Sequence[Cell], effort: str) -> None:
             )
 
 
-def run(given: Sequence[str]) -> int:
+def run(argv: Sequence[str]) -> int:
     """Do what the options ask for; returns the exit code."""
-    arguments = make_parser().parse_args(given)
+    arguments = make_parser().parse_args(argv)
     wanted = read_wanted(arguments)
     store = Cells(arguments.out)
     if arguments.publish:

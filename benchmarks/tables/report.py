@@ -82,11 +82,11 @@ def _score_table(
     smoke: bool,
 ) -> tuple[list[list[str]], list[str]]:
     has = {(key[0], key[1]) for key in values if key[3] == score.key}
-    shown = [name for name in names if (protocol.key, name) in has]
-    table, words = [["method", *shown]], []
+    methods = [name for name in names if (protocol.key, name) in has]
+    table, words = [["method", *methods]], []
     for method, label in protocol.methods.items():
         cells = []
-        for name in shown:
+        for name in methods:
             ours = values.get((protocol.key, name, method, score.key))
             theirs = None if smoke else protocol.published.get((name, method, score.key))
             beside = set_beside(ours, theirs, score.higher) if ours else None

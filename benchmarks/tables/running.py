@@ -112,9 +112,9 @@ class Runner:
         self._fresh = set(stored)
         at_once = jobs if cluster is None else max(1, cluster.n_workers)
         left = sum(estimate_seconds(cell, self._effort) for cell in todo)
-        kept = f", {len(stored)} {'is' if len(stored) == 1 else 'are'} stored" if stored else ""
+        words = f", {len(stored)} {'is' if len(stored) == 1 else 'are'} stored" if stored else ""
         self._say(
-            f"{len(todo)} of {len(cells)} cells to compute{kept}. About "
+            f"{len(todo)} of {len(cells)} cells to compute{words}. About "
             f"{spell_minutes(left / at_once)} ({left / 60:.0f} processor minutes, {at_once} at "
             "once)."
         )
@@ -137,9 +137,9 @@ class Runner:
             spent, guessed = spent + answer.result.seconds, guessed + guess
             # Ten guessed minutes, as if they had come true, keep the first cells from ruling.
             rest = left * (spent + 600.0) / (guessed + 600.0) / at_once
-            shown = ", ".join(f"{k} {v:.3g}" for k, v in list(answer.result.scores.items())[:3])
+            words = ", ".join(f"{k} {v:.3g}" for k, v in list(answer.result.scores.items())[:3])
             self._say(
-                f"[{count}/{n_todo}] {cell}: {shown} ({answer.result.seconds:.1f} s); "
+                f"[{count}/{n_todo}] {cell}: {words} ({answer.result.seconds:.1f} s); "
                 f"{spell_minutes(rest)} left"
             )
         computed = n_todo - len(failures) - len(missing)

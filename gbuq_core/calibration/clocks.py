@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,42 +42,27 @@ _SMALLEST_SHARE = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Stages:
-    """What a growing ensemble says about rows that it has not learnt from.
+    """What a growing ensemble says about rows that it has not learnt from."""
 
-    Attributes
-    ----------
-    n_trees : ndarray of shape (n_stages,), int64
-        Rising.
-    mean : ndarray of shape (n_stages, n_rows)
-        The mean of the members' means, in units of y.
-    knowledge : ndarray of shape (n_stages, n_rows)
-        The variance of the members' means, in squared units of y.
-    data : ndarray of shape (n_stages, n_rows)
-        The mean of the members' variances.
-    y : ndarray of shape (n_rows,)
-    for_mean : ndarray of shape (n_stages,), bool
-        Stages that the mean clock may stop at; of a cyclical ensemble only the ends of cycles.
-    weight : ndarray of shape (n_rows,) or None
-        How many rows each one counts as; None means one.
-    """
-
-    n_trees: NDArray[np.int64]
+    n_trees: NDArray[np.int64]  # (n_stages,), rising
+    # `mean`, `knowledge`, `data`: (n_stages, n_rows): the mean of the members' means, in units of
+    # y; the variance of these means; the mean of the members' variances
     mean: NDArray[np.float64]
     knowledge: NDArray[np.float64]
     data: NDArray[np.float64]
-    y: NDArray[np.float64]
+    y: NDArray[np.float64]  # (n_rows,)
+    # (n_stages,): where the mean clock may stop; of a cyclical ensemble only the ends of cycles
     for_mean: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None = None  # (n_rows,): how many rows each one counts as
 
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Stages:
         """The same of some of the rows."""
-        return Stages(
-            n_trees=self.n_trees,
+        return replace(
+            self,
             mean=self.mean[:, chosen],
             knowledge=self.knowledge[:, chosen],
             data=self.data[:, chosen],
             y=self.y[chosen],
-            for_mean=self.for_mean,
             weight=None if self.weight is None else self.weight[chosen],
         )
 
@@ -136,8 +121,8 @@ class ClassStages:
 
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> ClassStages:
         """The same of some of the rows."""
-        return ClassStages(
-            n_trees=self.n_trees,
+        return replace(
+            self,
             log_probabilities=tuple(logs[:, chosen] for logs in self.log_probabilities),
             codes=self.codes[chosen],
             weight=None if self.weight is None else self.weight[chosen],
@@ -200,14 +185,12 @@ def tree_grid(n_trees: int) -> NDArray[np.int64]:
 
 def join_stages(parts: Sequence[Stages]) -> Stages:
     """The rows of all parts together; all have the same numbers of trees."""
-    first = parts[0]
-    return Stages(
-        n_trees=first.n_trees,
+    return replace(
+        parts[0],
         mean=np.concatenate([part.mean for part in parts], axis=1),
         knowledge=np.concatenate([part.knowledge for part in parts], axis=1),
         data=np.concatenate([part.data for part in parts], axis=1),
         y=np.concatenate([part.y for part in parts]),
-        for_mean=first.for_mean,
         weight=join_weights([part.weight for part in parts]),
     )
 
@@ -215,8 +198,8 @@ def join_stages(parts: Sequence[Stages]) -> Stages:
 def join_class_stages(parts: Sequence[ClassStages]) -> ClassStages:
     """Likewise of a classifier."""
     stages = zip(*(part.log_probabilities for part in parts), strict=True)
-    return ClassStages(
-        n_trees=parts[0].n_trees,
+    return replace(
+        parts[0],
         log_probabilities=tuple(np.concatenate(of_parts, axis=1) for of_parts in stages),
         codes=np.concatenate([part.codes for part in parts]),
         weight=join_weights([part.weight for part in parts]),
@@ -234,10 +217,9 @@ def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
     check_choice("tails", tails, TAILS)
     _require_rows(stages.y)
     errors = _squared_errors(stages)
-    at_mean = _mean_stage(errors, stages.for_mean)
+    at_mean = int(np.argmin(np.where(stages.for_mean, errors, np.inf)))
     squared = (stages.mean[at_mean] - stages.y) ** 2
-    knowledge = stages.knowledge[at_mean]
-    search = _Search(squared, knowledge, stages.data, stages.weight)
+    search = _Search(squared, stages.knowledge[at_mean], stages.data, stages.weight)
     best = search.run(math.inf)
     if tails == "student":
         heavy = search.run(_FIRST_DEGREES)
@@ -308,7 +290,7 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     plain = np.array([_log_loss(logs, codes, weight, 1.0) for logs in stages.log_probabilities])
     best, temperature, scores = int(np.argmin(plain)), 1.0, plain
     if sharpen:
-        temperature = _best_temperature(*_with_one_wrong(stages, best))
+        temperature = _best_temperature(stages, best)
         tried = stages.log_probabilities
         scores = np.array([_log_loss(logs, codes, weight, temperature) for logs in tried])
     return ClassClocks(
@@ -325,7 +307,7 @@ def refit_temperature(stages: ClassStages, clocks: ClassClocks) -> ClassClocks:
     """The same trees and curves, with the temperature that these rows choose."""
     _require_rows(stages.codes)
     at = int(np.searchsorted(stages.n_trees, clocks.n_trees_used))
-    return replace(clocks, temperature=_best_temperature(*_with_one_wrong(stages, at)))
+    return replace(clocks, temperature=_best_temperature(stages, at))
 
 
 def _with_one_wrong(
@@ -420,21 +402,22 @@ class _Search:
         return self._known[stage, df]
 
     def _minimise(self, stage: int, df: float) -> tuple[float, float]:
-        from scipy.optimize import minimize_scalar
-
         data = _floored(self._data[stage], self._squared, self._weight)
 
         def score(log_factor: float) -> float:
             variance = math.exp(2.0 * log_factor) * data + self._knowledge
             return _mean(student_nll(self._squared, variance, df), self._weight)
 
-        least = minimize_scalar(
-            score,
-            bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
-            method="bounded",
-            options={"xatol": _LOG_FACTOR_STEP},
-        )
-        return float(least.fun), math.exp(float(least.x))
+        return least_over_factors(score, _LOG_FACTOR_STEP)
+
+
+def least_over_factors(score: Callable[[float], float], step: float) -> tuple[float, float]:
+    """The least score and the factor that gives it; ``score`` takes the factor's logarithm."""
+    from scipy.optimize import minimize_scalar
+
+    bounds = (-MOST_LOG_FACTOR, MOST_LOG_FACTOR)
+    least = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": step})
+    return float(least.fun), math.exp(float(least.x))
 
 
 def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
@@ -445,10 +428,6 @@ def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> fl
 def _squared_errors(stages: Stages) -> NDArray[np.float64]:
     """The mean squared error of every stage's mean."""
     return np.array([_mean((mean - stages.y) ** 2, stages.weight) for mean in stages.mean])
-
-
-def _mean_stage(errors: NDArray[np.float64], allowed: NDArray[np.bool_]) -> int:
-    return int(np.argmin(np.where(allowed, errors, np.inf)))
 
 
 def _rmse(errors: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -493,21 +472,13 @@ def _log_loss(
     return -_mean(of_mean, weight)
 
 
-def _best_temperature(
-    log_probabilities: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    weight: NDArray[np.float64] | None,
-) -> float:
-    """The temperature with the lowest log loss."""
-    from scipy.optimize import minimize_scalar
-
-    least = minimize_scalar(
-        lambda log_t: _log_loss(log_probabilities, codes, weight, math.exp(log_t)),
-        bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
-        method="bounded",
-        options={"xatol": _LOG_FACTOR_STEP},
+def _best_temperature(stages: ClassStages, stage: int) -> float:
+    """The temperature of a stage with the lowest log loss."""
+    logs, codes, weight = _with_one_wrong(stages, stage)
+    _, temperature = least_over_factors(
+        lambda log_t: _log_loss(logs, codes, weight, math.exp(log_t)), _LOG_FACTOR_STEP
     )
-    return math.exp(float(least.x))
+    return temperature
 
 
 def _require_rows(y: NDArray[np.float64] | NDArray[np.int64]) -> None:

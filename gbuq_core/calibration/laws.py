@@ -37,18 +37,12 @@ class ResidualDistribution(Distribution):
     ``interval(level)`` is ``centre +- r_(k) * width`` with ``k = ceil((n + 1) level)``: if new rows
     have the same distribution as the n calibration rows, it holds at least that share of them.
 
-    Notes
-    -----
     ``quantile`` and ``cdf`` leave a probability of ``1 / (n + 1)`` beyond the largest residual, at
     infinity. Mean, std, CRPS and draws treat the n residuals as equally likely. There is no
     density, so `logpdf` raises `InvalidData`.
 
-    References
-    ----------
     Papadopoulos et al. (2002); Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), section 5.2.
 
-    Examples
-    --------
     >>> law = ResidualDistribution([10.0], [2.0], np.arange(1.0, 20.0))
     >>> law.interval(0.9)  # the 18th of 19 sizes, times 2
     Interval(lower=array([-26.]), upper=array([46.]))
@@ -68,7 +62,6 @@ class ResidualDistribution(Distribution):
     scale: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _set_rows(self, self.centre, self.width)
         sizes = check_array("sizes", self.sizes, 1, low=0.0)
         order = np.argsort(sizes, kind="stable")
         object.__setattr__(self, "sizes", read_only(sizes[order]))
@@ -77,9 +70,7 @@ class ResidualDistribution(Distribution):
             check_same_length(sizes=sizes, weight=weight)
             object.__setattr__(self, "weight", read_only(weight[order]))
         squares = np.square(self.sizes)
-        spread = math.sqrt(float(np.average(squares, weights=self.weight)))
-        object.__setattr__(self, "loc", self.centre)
-        object.__setattr__(self, "scale", read_only(spread * self.width))
+        _set_rows(self, math.sqrt(float(np.average(squares, weights=self.weight))))
 
     def _interval(self, level: FloatArray) -> Interval:
         """The conformal interval; with too few calibration rows for a level, `InvalidData`."""
@@ -210,8 +201,6 @@ def _quantiles_of(values: FloatArray, weight: FloatArray | None, levels: FloatAr
 class RecalibratedDistribution(Distribution):
     """A Student t or a normal whose central intervals were given the coverage they really have.
 
-    Examples
-    --------
     >>> z = 2.0 * np.random.default_rng(0).normal(size=1000)
     >>> law = RecalibratedDistribution([0.0], [1.0], fit_coverage_map(z, np.inf))
     >>> law.interval(0.8).upper.round(1), law.scale.round(1)  # the normal's is 1.3
@@ -229,9 +218,7 @@ class RecalibratedDistribution(Distribution):
     scale: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _set_rows(self, self.centre, self.width)
-        object.__setattr__(self, "loc", self.centre)
-        object.__setattr__(self, "scale", read_only(shape_std(self.shape) * self.width))
+        _set_rows(self, shape_std(self.shape))
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         shape = self.shape
@@ -264,14 +251,10 @@ class StretchedDistribution(Distribution):
     ``y = loc + ratio * (Z - loc)``, where Z has the inner law and ``ratio`` is the new std over the
     inner one: a skew, several modes and heavy tails stay as they are.
 
-    Notes
-    -----
     Quantiles, cdf, density, CRPS and draws are exact: all follow from the inner law's. A row where
     the inner law has no spread has no shape either: it gets a normal, and `logpdf` raises
     `InvalidData`, as the inner law's does.
 
-    Examples
-    --------
     >>> from gbuq_core.distribution import LogDistribution, NormalDistribution
     >>> skewed = LogDistribution(NormalDistribution([0.0], [1.0]))
     >>> law = StretchedDistribution(skewed, 2.0 * skewed.scale)
@@ -381,14 +364,13 @@ def _size(level: FloatArray, df: float) -> FloatArray:
     return _own_scale(df) * stats.t.isf(0.5 - 0.5 * level, df)
 
 
-def _set_rows(
-    law: ResidualDistribution | RecalibratedDistribution, centre: ArrayLike, width: ArrayLike
-) -> None:
-    """Check a law's predictions and freeze them."""
-    mean = check_array("centre", centre, 1, min_length=0)
-    std = check_array("width", width, 1, low=0.0, min_length=0)
-    check_same_length(centre=mean, width=std)
-    if not std.all():
+def _set_rows(law: ResidualDistribution | RecalibratedDistribution, std: float) -> None:
+    """Check a law's predictions and freeze them; ``std`` is that of the law of Z."""
+    mean = check_array("centre", law.centre, 1, min_length=0)
+    width = check_array("width", law.width, 1, low=0.0, min_length=0)
+    check_same_length(centre=mean, width=width)
+    if not width.all():
         raise InvalidData("width must be positive everywhere.")
-    object.__setattr__(law, "centre", read_only(mean))
-    object.__setattr__(law, "width", read_only(std))
+    rows = {"centre": mean, "width": width, "loc": mean, "scale": std * width}
+    for name, values in rows.items():
+        object.__setattr__(law, name, read_only(values))

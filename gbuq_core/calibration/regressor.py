@@ -265,8 +265,8 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             )
         model = unwrap(self.estimator)
         self._reader = reader_of(model, self.method == "two_clocks")
-        table, given = check_fit_data(self, X, y)
-        target = check_numeric_target(given)
+        table, values = check_fit_data(self, X, y)
+        target = check_numeric_target(values)
         self._forget()
         self.prefit_ = self._reader.is_fitted(model)
         rows = table if hasattr(X, "iloc") else np.asarray(X)
@@ -630,8 +630,8 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             )
 
     def _refuse_training(self, X_val: Any, y_val: Any, groups: Any) -> None:
-        given = {"X_val": X_val, "y_val": y_val, "groups": groups}
-        names = [name for name, value in given.items() if value is not None]
+        extra = {"X_val": X_val, "y_val": y_val, "groups": groups}
+        names = [name for name, value in extra.items() if value is not None]
         if names:
             raise InvalidParameter(
                 "The estimator is already fitted, so all rows of X and y calibrate it: leave out "

@@ -77,13 +77,13 @@ def _warn_of_units(X: pd.DataFrame) -> None:
 
     rows = X.iloc[:MOST_HELD_OUT]
     codes = [pd.factorize(column)[0] for _, column in rows.items()]
-    kept = [part for part in codes if 1 < len(np.unique(part)) <= len(rows) / 2]
-    if 2 * len(kept) < len(codes) or len(kept) < 2:
+    coarse = [part for part in codes if 1 < len(np.unique(part)) <= len(rows) / 2]
+    if 2 * len(coarse) < len(codes) or len(coarse) < 2:
         return
     rng = np.random.default_rng(0)
     units, by_chance = (
         int((~pd.DataFrame(np.column_stack(columns)).duplicated()).sum())
-        for columns in (kept, [rng.permutation(part) for part in kept])
+        for columns in (coarse, [rng.permutation(part) for part in coarse])
     )
     if units <= len(rows) / 2 and 2 * units <= by_chance:
         warnings.warn(

@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from gbuq_core.calibration.boosters import BoosterParts
 from gbuq_core.calibration.clocks import (
-    MOST_LOG_FACTOR,
     Clocks,
     Stages,
     choose_clocks,
+    least_over_factors,
     smallest_variance,
     student_nll,
 )
@@ -147,16 +146,11 @@ class _OwnLaws:
     def best(self, floor: float) -> tuple[float, float, float]:
         """The best score with this floor, the floor, and the factor: exactly 1 where it serves."""
         kind = "nll" if self.has_density else "crps"
-        least = minimize_scalar(
-            lambda log_factor: self.score(math.exp(log_factor), floor, kind),
-            bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),
-            method="bounded",
-            options={"xatol": _LOG_FACTOR_STEP},
+        least, factor = least_over_factors(
+            lambda log_factor: self.score(math.exp(log_factor), floor, kind), _LOG_FACTOR_STEP
         )
         as_it_is = self.score(1.0, floor, kind)
-        if as_it_is <= least.fun:
-            return as_it_is, floor, 1.0
-        return float(least.fun), floor, math.exp(float(least.x))
+        return (as_it_is, floor, 1.0) if as_it_is <= least else (least, floor, factor)
 
     def score(self, factor: float, floor: float, kind: str) -> float:
         """The mean NLL or CRPS over all rows."""

@@ -52,7 +52,8 @@ def show(figure: Any) -> Any:
     """
     if isinstance(figure, PanelSheet | Curves):
         scripts = figure.scripts if isinstance(figure, Curves) else ()
-        return _widget_class(_kind_of(figure), scripts)(figure)
+        kind: Kind = "sheet" if isinstance(figure, PanelSheet) else "curves"
+        return _widget_class(kind, scripts)(figure)
     if isinstance(figure, Mapping) and _VEGA_PARTS & {*figure}:
         return VegaLite(_dressed(figure))
     if hasattr(figure, "to_plotly_json"):
@@ -71,13 +72,12 @@ def notebook_source(kind: Kind, scripts: tuple[Path, ...] = ()) -> str:
     """
     if kind == "sheet":
         source, styles = renderer_source(), renderer_styles()
+        read, keep = "(data) => data", "keepMembers"
     else:
         source, styles = curves_source(scripts), curves_styles(scripts)
+        read, keep = "unpackCurves", "null"
     # The module has one entry: the notebook's, which mounts figures itself.
     parts = source[: source.index(_APP_ENTRY)]
-    read, keep = {"sheet": ("(data) => data", "keepMembers"), "curves": ("unpackCurves", "null")}[
-        kind
-    ]
     names = f"const READ = {read};\nconst KEEP = {keep};\nconst STYLES = {json.dumps(styles)};\n"
     return parts + names + join_scripts((_ENTRY,))
 
@@ -94,10 +94,6 @@ def notebook_bundle(figure: PanelSheet | Curves) -> dict[str, Any]:
     bundle: Any = widget._repr_mimebundle_()
     # anywidget returns data, or data with their metadata.
     return bundle[0] if isinstance(bundle, tuple) else bundle
-
-
-def _kind_of(figure: PanelSheet | Curves) -> Kind:
-    return "sheet" if isinstance(figure, PanelSheet) else "curves"
 
 
 def _knobs_of(figure: PanelSheet | Curves) -> tuple[LiveKnob, ...]:

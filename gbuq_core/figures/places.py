@@ -64,8 +64,8 @@ def read_places(X: Any, n_rows: int | None = None, columns: Columns = None) -> P
             ) from error
     if not np.isfinite(values).all(axis=1).any():
         raise InvalidData("A picture needs at least one row without missing values.")
-    shown = tuple(names[column] for column in chosen)
-    return Places(shown, values, tuple(chosen), len(names))
+    labels = tuple(names[column] for column in chosen)
+    return Places(labels, values, tuple(chosen), len(names))
 
 
 def lay_cells(values: Array) -> MapCells:

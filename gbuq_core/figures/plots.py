@@ -41,7 +41,6 @@ from gbuq_core.figures.near import (
 )
 from gbuq_core.figures.places import (
     Columns,
-    MapCells,
     Places,
     lay_cells,
     read_places,
@@ -79,22 +78,11 @@ def plot_uncertainty(
     dots = _dots_of(X_rows, places)
     alt = f"Total, data and knowledge uncertainty over {' and '.join(places.names)}."
     if len(places.names) == 2:
-        cells = lay_cells(places.values)
-        shared = (0.0, shared_limits([total, data])[1])
-        own = (0.0, shared_limits([knowledge])[1])
+        tops = (shared_limits(each)[1] for each in ([total, data], [knowledge]))
+        shared, own = ((0.0, top) if top > 0 else None for top in tops)
         maps = (("Total", total, shared), ("Data", data, shared), ("Knowledge", knowledge, own))
-        panels = [
-            Panel(
-                title=title,
-                values=cells.mean(values),
-                unit=unit,
-                limits=ends if ends[1] > 0 else None,
-                points=dots,
-                blank_hatched=True,
-            )
-            for title, values, ends in maps
-        ]
-        return _sheet(panels, places, cells, alt, "uncertainty")
+        looks = {"unit": unit, "points": dots, "blank_hatched": True}
+        return _sheet(maps, places, alt, "uncertainty", looks)
     x, (total, data, knowledge) = _over_x(places, total, data, knowledge)
     zero = np.zeros(len(x))
     top = limits(total)
@@ -128,22 +116,10 @@ def plot_distribution(
     """A prediction with its interval over one feature, or its maps over two."""
     places = read_places(X, len(loc), columns)
     if len(places.names) == 2:
-        cells = lay_cells(places.values)
-        dots = _dots_of(X_rows, places)
         maps = (("Prediction", loc, None), ("Std", scale, (0.0, shared_limits([scale])[1])))
-        panels = [
-            Panel(
-                title=title,
-                values=cells.mean(values),
-                unit=label,
-                limits=span,
-                points=dots,
-                blank_hatched=True,
-            )
-            for title, values, span in maps
-        ]
         alt = f"Prediction and standard deviation of {label} over {' and '.join(places.names)}."
-        return _sheet(panels, places, cells, alt, "prediction")
+        looks = {"unit": label, "points": _dots_of(X_rows, places), "blank_hatched": True}
+        return _sheet(maps, places, alt, "prediction", looks)
     x, (mean, std) = _over_x(places, loc, scale)
     share = None if data_share is None else _over_x(places, data_share)[1][0]
     levels = sorted(ends)
@@ -198,12 +174,8 @@ def plot_scores(
     alt = f"{', '.join(arrays)} over {' and '.join(places.names)}."
     dots = _dots_of(X_rows, places)
     if len(places.names) == 2:
-        cells = lay_cells(places.values)
-        maps = [
-            Panel(title=title, values=cells.mean(values), unit=unit, points=dots)
-            for title, values in arrays.items()
-        ]
-        return _sheet(maps, places, cells, alt, "scores")
+        maps = [(title, values, None) for title, values in arrays.items()]
+        return _sheet(maps, places, alt, "scores", {"unit": unit, "points": dots})
     x, means = _over_x(places, *arrays.values())
     panels, legend = [], []
     for i, (title, values) in enumerate(zip(arrays, means, strict=True)):
@@ -256,26 +228,26 @@ def plot_neighbours(
         across, labels = places.values[:, 0], (places.names[0], label)
     trees = np.zeros(n)
     trees[near.rows] = near.share
-    kept = np.union1d(others_of(n, near), near.rows).astype(np.int64)
-    kept = kept[np.isfinite(across[kept]) & np.isfinite(up[kept])]
-    place = {int(row): i for i, row in enumerate(kept)}
+    dots = np.union1d(others_of(n, near), near.rows).astype(np.int64)
+    dots = dots[np.isfinite(across[dots]) & np.isfinite(up[dots])]
+    place = {int(row): i for i, row in enumerate(dots)}
     chosen = set(near.rows.tolist())
     layers = [readable_dots([i for r, i in place.items() if r not in chosen], "text", 0.28, 4.5)]
     for rows, size, opacity in by_strength(near):
         layers.append(
             readable_dots([place[int(r)] for r in rows if int(r) in place], NEAR, opacity, size)
         )
-    layers, y_range = [part for part in layers if part["at"]], room_around(up[kept])
+    layers, y_range = [part for part in layers if part["at"]], room_around(up[dots])
     marks: Part = {}
     legend: list[Part] = [
         {"name": counted(len(near.rows), "neighbour"), **dot_look(NEAR)},
         {"name": "other training rows", "kind": "dots", "colour": "text", "opacity": 0.5},
     ]
-    x_seen = across[kept]
+    x_seen = across[dots]
     if X is not None:
         own = same_columns(X, places, ("X", "X_rows"), len(indices))[row]
         x_seen = np.append(x_seen, own[0])
-        y_range = room_around(np.append(up[kept], own[1:]))
+        y_range = room_around(np.append(up[dots], own[1:]))
         if len(own) == 2:
             x, y = rounded(own)
             marks = {"ring": {"x": x, "y": y, "colour": NEAR}}
@@ -283,8 +255,8 @@ def plot_neighbours(
             mark = line([own[0], own[0]], y_range, NEAR, 1.4)
             layers.append(mark)
             legend.append(entry("the row itself", mark))
-    values = [(name, values[kept]) for name, values in zip(labels, (across, up), strict=True)]
-    shared = np.where(trees[kept] > 0.0, trees[kept], np.nan)
+    values = [(name, values[dots]) for name, values in zip(labels, (across, up), strict=True)]
+    shared = np.where(trees[dots] > 0.0, trees[dots], np.nan)
     return draw_curves(
         "neighbours",
         f"The {counted(len(near.rows), 'neighbour')} of one row among {n} training rows.",
@@ -293,8 +265,8 @@ def plot_neighbours(
         [panel(y_range, labels[1], layers, **marks)],
         legend,
         reading(
-            across[kept], "training row", [*values, ("shared trees", shared)], y=rounded(up[kept]),
-            names=(kept + 1).tolist(),
+            across[dots], "training row", [*values, ("shared trees", shared)], y=rounded(up[dots]),
+            names=(dots + 1).tolist(),
         ),
         hint=_HINT_DOTS,
     )  # fmt: skip
@@ -418,12 +390,21 @@ def _curves(
 
 
 def _sheet(
-    panels: Sequence[Panel], places: Places, cells: MapCells, alt: str, name: str
+    maps: Sequence[tuple[str, Array, Any]],
+    places: Places,
+    alt: str,
+    name: str,
+    looks: Mapping[str, Any],
 ) -> PanelSheet:
-    blank = any(np.isnan(panel.values).any() for panel in panels)
+    """Maps of titles, values and limits over the two columns of the places."""
+    cells = lay_cells(places.values)
+    means = [(title, cells.mean(values), ends) for title, values, ends in maps]
+    blank = any(np.isnan(values).any() for _, values, _ in means)
     return PanelSheet(
-        panels=panels,
-        columns=min(len(panels), 4),
+        panels=[
+            Panel(title=title, values=values, limits=ends, **looks) for title, values, ends in means
+        ],
+        columns=min(len(maps), 4),
         x_label=places.names[0],
         y_label=places.names[1],
         x_extent=cells.x_extent,

@@ -88,7 +88,8 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
     page, by their hashes. All text is escaped. The app's own renderers draw the figures; a page
     contains only the renderers that it needs.
     """
-    whole = [_as_section(part) for part in _listed(sections)]
+    parts = [sections] if isinstance(sections, PanelSheet | Curves | Section) else sections
+    whole = [_as_section(part) for part in parts]
     scripts, style = [], "\n" + (FOLDER / "page.css").read_text(encoding="utf-8")
     if any(section.sheet is not None for section in whole):
         scripts.append(_script(renderer_source(), "sheet", "data"))
@@ -105,12 +106,6 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
     body = "\n".join(_section(section, i) for i, section in enumerate(whole))
     head = f"<p class='lead'>{escape(lead)}</p>\n" if lead else ""
     return html_page(title, f"{head}{body}\n</main>", scripts, style)
-
-
-def _listed(sections: Part | Sequence[Part]) -> Sequence[Part]:
-    if isinstance(sections, PanelSheet | Curves | Section):
-        return [sections]
-    return sections
 
 
 def _as_section(part: Part) -> Section:

@@ -39,8 +39,10 @@ def surface_figure(
     check_number("index", index, 0, len(sheet.panels) - 1, integer=True)
     panel = sheet.panels[index]
     values = panel_values(sheet, index)
-    low, high = _limits(panel, values)
-    x, y = (_positions(values.shape[axis], ends) for axis, ends in _axes(sheet))
+    own = panel.limits if isinstance(panel.limits, tuple) else None
+    low, high = own or shared_limits([values], log=panel.log)
+    ny, nx = values.shape
+    x, y = _positions(nx, sheet.x_extent), _positions(ny, sheet.y_extent)
     heights = np.where(values < low, low, values) if panel.log else values
     colour = ink(dark).truth
     traces = [_surface(go, panel, (x, y, heights), (low, high), colour)]
@@ -78,21 +80,10 @@ def describe_surface(sheet: PanelSheet, index: int) -> str:
     return f"A surface over {axes}. The height is the value. {describe_panel(panel)}"
 
 
-def _axes(sheet: PanelSheet) -> tuple[tuple[int, Any], tuple[int, Any]]:
-    """For x and y: the dimension of the values, and the ends of its extent, if it has one."""
-    return (1, sheet.x_extent), (0, sheet.y_extent)
-
-
 def _positions(n_cells: int, extent: tuple[float, float] | None) -> Array:
     """Centres of cells; their numbers without an extent."""
     low, high = (-0.5, n_cells - 0.5) if extent is None else extent
     return low + (np.arange(n_cells) + 0.5) * (high - low) / n_cells
-
-
-def _limits(panel: Panel, values: Array) -> tuple[float, float]:
-    if isinstance(panel.limits, tuple):
-        return panel.limits
-    return shared_limits([values], log=panel.log)
 
 
 def _surface(
@@ -102,10 +93,10 @@ def _surface(
     table = colour_table(panel.colour_map)
     places = np.linspace(0, 255, _STOPS).round().astype(int)
     colours = [[place / 255, "#" + bytes(table[place].tolist()).hex()] for place in places.tolist()]
-    ends, shown, ticks = limits, heights, {}
+    ends, shades, ticks = limits, heights, {}
     if panel.log:
         ends = (float(np.log10(limits[0])), float(np.log10(limits[1])))
-        shown = np.log10(heights)
+        shades = np.log10(heights)
         decades = np.arange(np.ceil(ends[0]), np.floor(ends[1]) + 1)
         texts = [f"10<sup>{decade:.0f}</sup>".replace("-", "\u2212") for decade in decades]
         ticks = {"tickvals": decades, "ticktext": texts}
@@ -115,7 +106,7 @@ def _surface(
         x=x,
         y=y,
         z=heights,
-        surfacecolor=shown,
+        surfacecolor=shades,
         cmin=ends[0],
         cmax=ends[1],
         colorscale=colours,
@@ -142,16 +133,16 @@ def _dots(go: Any, panel: Panel, at: tuple[Array, Array, Array]) -> list[Any]:
         return []
     x, y = np.asarray(points.x, dtype=float), np.asarray(points.y, dtype=float)
     group = np.zeros(len(x), int) if points.group is None else np.asarray(points.group)
-    kept = np.linspace(0, len(x) - 1, min(len(x), _MOST_DOTS)).astype(int)
-    z = _heights_at(x[kept], y[kept], at)
-    kept, z = kept[np.isfinite(z)], z[np.isfinite(z)]
+    rows = np.linspace(0, len(x) - 1, min(len(x), _MOST_DOTS)).astype(int)
+    z = _heights_at(x[rows], y[rows], at)
+    rows, z = rows[np.isfinite(z)], z[np.isfinite(z)]
     colours: Sequence[str] = points.colours or OKABE_ITO
     traces = []
-    for number in np.unique(group[kept]).tolist():
-        chosen = group[kept] == number
+    for number in np.unique(group[rows]).tolist():
+        chosen = group[rows] == number
         named = number < len(points.group_names)
         name = escape(points.group_names[number]) if named else None
-        place = {"x": x[kept[chosen]], "y": y[kept[chosen]], "z": z[chosen]}
+        place = {"x": x[rows[chosen]], "y": y[rows[chosen]], "z": z[chosen]}
         marker = {"size": 2.2, "color": colours[number % len(colours)]}
         look = {"mode": "markers", "marker": marker, "hoverinfo": "skip"}
         traces.append(go.Scatter3d(**place, **look, name=name, showlegend=named))

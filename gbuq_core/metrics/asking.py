@@ -19,7 +19,7 @@ from scipy.special import expit
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.lazy import import_optional
-from gbuq_core.metrics.scores import rejection_curve
+from gbuq_core.metrics.scores import check_errors, rejection_curve
 from gbuq_core.validation import check_number
 
 _THRESHOLDS = 400
@@ -165,7 +165,7 @@ def best_threshold(
     inf
     """
     per_error, per_question = _costs(error_cost, asking_cost)
-    error, score = _rows(errors, uncertainty)
+    error, score = check_errors(errors, uncertainty)
     return _best(error, score, per_error, per_question)
 
 
@@ -203,18 +203,18 @@ def ask_by_threshold(
     """
     per_error, per_question = _costs(error_cost, asking_cost)
     tail = 0.5 * (1.0 - check_number("confidence", confidence, 0.0, 1.0))
-    error, score = _rows(errors, uncertainty)
+    error, score = check_errors(errors, uncertainty)
     if len(error) < 2:
         raise InvalidData("At least two rows are needed: one half chooses, the other measures.")
     rng = np.random.default_rng(check_number("seed", seed, 0, 2**31 - 1, integer=True))
     first = np.zeros(len(error), bool)
     first[rng.permutation(len(error))[: len(error) // 2]] = True
-    asked = np.zeros(len(error), bool)
+    is_asked = np.zeros(len(error), bool)
     for half in (first, ~first):
         limit = _best(error[~half], score[~half], per_error, per_question)
-        asked[half] = score[half] >= limit
+        is_asked[half] = score[half] >= limit
     unasked = per_error * error
-    cost = np.where(asked, per_question, unasked)
+    cost = np.where(is_asked, per_question, unasked)
     saved = np.stack([unasked - cost, per_question - cost])
     low, high = _interval_of_means(saved, tail, rng)
     savings = [
@@ -224,14 +224,14 @@ def ask_by_threshold(
     total = float(error.sum())
     return Asking(
         threshold=_best(error, score, per_error, per_question),
-        asked=float(asked.mean()),
-        caught=float(error[asked].sum()) / total if total else math.nan,
+        asked=float(is_asked.mean()),
+        caught=float(error[is_asked].sum()) / total if total else math.nan,
         cost=float(cost.mean()),
         nobody=float(unasked.mean()),
         everybody=per_question,
         saves_nobody=savings[0],
         saves_everybody=savings[1],
-        is_asked=asked,
+        is_asked=is_asked,
     )
 
 
@@ -324,13 +324,6 @@ def _interval_of_means(
     ]
     low, high = np.quantile(np.concatenate(means, axis=1), [tail, 1.0 - tail], axis=1)
     return low, high
-
-
-def _rows(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    error = check_array("errors", errors, 1, low=0.0)
-    score = check_array("uncertainty", uncertainty, 1)
-    check_same_length(errors=error, uncertainty=score)
-    return error, score
 
 
 def _costs(error_cost: float, asking_cost: float) -> tuple[float, float]:

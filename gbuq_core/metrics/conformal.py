@@ -105,7 +105,9 @@ def conformal_scales(
         if not all(given):
             raise InvalidData("y_test, loc_test and scale_test belong together: pass all or none.")
         fresh = check_gaussian(y_test, loc_test, scale_test, positive=True)  # type: ignore[arg-type]
-        measured = _coverage(fresh.y, fresh.loc, fresh.scale, nominal, factors, confidence)
+        new = np.sort(np.abs(fresh.y - fresh.loc) / fresh.scale)
+        inside, n = np.searchsorted(new, factors, side="right"), len(new)
+        measured = Coverage(nominal, inside / n, *binomial_band(inside, n, confidence), n)
     return ConformalScales(nominal, factors, stretch, measured, len(scores))
 
 
@@ -132,17 +134,3 @@ def check_calibration_rows(n_rows: int, levels: FloatArray) -> None:
             f"{n_rows} calibration rows are too few for an interval of {100 * top:g} %, which "
             f"needs at least {needed}: pass more rows or take a lower level."
         )
-
-
-def _coverage(
-    y: FloatArray,
-    loc: FloatArray,
-    scale: FloatArray,
-    levels: FloatArray,
-    factors: FloatArray,
-    confidence: float,
-) -> Coverage:
-    scores = np.sort(np.abs(y - loc) / scale)
-    inside = np.searchsorted(scores, factors, side="right")
-    low, high = binomial_band(inside, len(y), confidence)
-    return Coverage(levels, inside / len(y), low, high, len(y))

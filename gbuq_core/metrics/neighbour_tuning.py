@@ -26,24 +26,14 @@ _BLOCK = 1_000_000  # targets at a time: 8 MB
 
 
 class NeighbourTuning(NamedTuple):
-    """The scores of every candidate.
-
-    Attributes
-    ----------
-    n_neighbors : ndarray of shape (n_candidates,), int
-    nll, crps : ndarray of shape (n_candidates,)
-        Mean scores of the normals on the validation rows, before any calibration.
-    min_scale : ndarray of shape (n_candidates,)
-        The smallest positive std on those rows at each k, in units of y.
-    best : int
-        Position of the chosen candidate.
-    """
+    """The scores of every candidate; arrays are (n_candidates,)."""
 
     n_neighbors: NDArray[np.int64]
+    # `nll`, `crps`: mean scores of the normals on the validation rows, before any calibration
     nll: FloatArray
     crps: FloatArray
-    min_scale: FloatArray
-    best: int
+    min_scale: FloatArray  # the smallest positive std on those rows at each k, in units of y
+    best: int  # position of the chosen candidate
 
     def check_file(self) -> None:
         """Refuse scores of other candidates."""

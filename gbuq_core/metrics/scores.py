@@ -266,9 +266,9 @@ def crps_student_values(
     """
     y, loc, width = check_gaussian(y, loc, width, positive=False)
     out = crps_gaussian_values(y, loc, width)
-    given = np.broadcast_to(np.asarray(df, dtype=np.float64), y.shape)
-    heavy = (given < _NORMAL_DF) & (width > 0.0)
-    nu, s = given[heavy], width[heavy]
+    degrees = np.broadcast_to(np.asarray(df, dtype=np.float64), y.shape)
+    heavy = (degrees < _NORMAL_DF) & (width > 0.0)
+    nu, s = degrees[heavy], width[heavy]
     z = (y[heavy] - loc[heavy]) / s
     with np.errstate(over="ignore"):  # z^2 of a distant y, where the density is 0
         near = 2.0 * np.exp(student_log_density(z, nu) + np.log1p(z * z / nu)) * nu / (nu - 1.0)
@@ -925,14 +925,14 @@ def rejection_curve(
         count = check_number("n_points", n_points, 2, integer=True)
         kept_rows = kept_rows[np.unique(np.linspace(0, n, min(count, n + 1)).round().astype(int))]
     rejected = 1.0 - kept_rows / n
-    kept = _partial_sums(by_uncertainty)[kept_rows]
+    sums = _partial_sums(by_uncertainty)[kept_rows]
     oracle = _partial_sums(by_error)[kept_rows]
     return RejectionCurve(
         rejected=rejected,
-        remaining=kept / n,
+        remaining=sums / n,
         oracle=oracle / n,
         random=oracle[0] / n * (1.0 - rejected),
-        retained=np.divide(kept, kept_rows, out=np.full(len(kept), np.nan), where=kept_rows > 0),
+        retained=np.divide(sums, kept_rows, out=np.full(len(sums), np.nan), where=kept_rows > 0),
     )
 
 
@@ -1096,11 +1096,17 @@ def _detection(is_positive: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, F
     return positive, values
 
 
-def _sorted_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Errors from the least to the most uncertain row (ties averaged), and sorted by themselves."""
+def check_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Errors, not negative, and the uncertainty of the same rows, (n_samples,) each."""
     error = check_array("errors", errors, 1, low=0.0)
     score = check_array("uncertainty", uncertainty, 1)
     check_same_length(errors=error, uncertainty=score)
+    return error, score
+
+
+def _sorted_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Errors from the least to the most uncertain row (ties averaged), and sorted by themselves."""
+    error, score = check_errors(errors, uncertainty)
     # Errors break ties, so that even the rounding of the sums is free of the order of the rows.
     order = np.lexsort((error, score))
     ranked, score = error[order], score[order]

@@ -5,7 +5,7 @@ Larger values are less familiar. Each measure fails somewhere: see `Unfamiliarit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -312,7 +312,7 @@ def make_models(n_classes: int, seed: int, n_jobs: int | None) -> Any:
 
 
 AnyPart = RangePart | NoveltyPart | DistancePart | AffinityPart | KnowledgePart
-KINDS_OF_PARTS = dict(
+KINDS_OF_PARTS: dict[str, Any] = dict(
     zip(PARTS, (RangePart, NoveltyPart, DistancePart, AffinityPart, KnowledgePart), strict=True)
 )
 
@@ -321,17 +321,11 @@ def fit_parts(
     names: Sequence[str], learning: Learning, reference: EncodedRows
 ) -> dict[str, AnyPart]:
     """The measures of a fold by their names."""
-    makers: dict[str, Callable[[], AnyPart]] = {
-        "range": lambda: RangePart(learning, reference),
-        "novelty": lambda: NoveltyPart(learning),
-        "distance": lambda: DistancePart(learning),
-        "affinity": lambda: AffinityPart(learning),
-        "knowledge": lambda: KnowledgePart(learning),
-    }
     parts = {}
     for name in names:
         with stage(1.0, span=1.0):
-            parts[name] = makers[name]()
+            more = (reference,) if name == "range" else ()
+            parts[name] = KINDS_OF_PARTS[name](learning, *more)
     return parts
 
 

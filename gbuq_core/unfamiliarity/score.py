@@ -315,13 +315,13 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         began = time.perf_counter()
         self.__dict__.pop("held_out_", None)  # a fit that fails leaves no half of the one before
         parts = _check_parts(self.parts)
-        table, given = check_fit_data(self, X, y)
+        table, values = check_fit_data(self, X, y)
         if len(table) < FEWEST_ROWS:
             raise InvalidData(
                 f"What is ordinary cannot be told from {len(table)} rows: pass at least "
                 f"{FEWEST_ROWS}."
             )
-        target = _read_target(given, self.task)
+        target = _read_target(values, self.task)
         self._columns = find_columns(table)
         raw = read_rows(self._columns, table)
         self.seed_ = seed = draw_seed(self.random_state)
@@ -590,9 +590,8 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         if np.isnan(value):
             return "missing"
         spaces = [fold.space for fold in self._folds]
-        return "above" if value > np.nanmean([s.low[at] + s.high[at] for s in spaces]) / 2 else (
-            "below"
-        )  # fmt: skip
+        middle = np.nanmean([space.low[at] + space.high[at] for space in spaces]) / 2
+        return "above" if value > middle else "below"
 
 
 def make_splits(y: NDArray[np.float64], groups: Any = None) -> list[_Split]:
@@ -654,8 +653,8 @@ def _check_parts(parts: Any) -> tuple[str, ...]:
         raise InvalidParameter(
             f"parts must be None or a list of some of {', '.join(PARTS)}; got {parts!r}."
         )
-    given = {check_choice("parts", part, PARTS) for part in parts}
-    return tuple(part for part in PARTS if part in given)
+    names = {check_choice("parts", part, PARTS) for part in parts}
+    return tuple(part for part in PARTS if part in names)
 
 
 def _read_target(target: NDArray[Any], task: str | None) -> _Target:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gbuq_core.knobs import GROUPS, Group, Knob, choice_text
+from gbuq_core.knobs import GROUPS, Group, Knob, number_text
 
 HEADINGS: dict[Group, str] = {
     "data": "Data",
@@ -78,7 +78,7 @@ def draw_knob(knob: Knob) -> Any:
             return int(low), int(high)
         case "ladder":
             return st.select_slider(
-                label, options=knob.choices, value=knob.default, format_func=choice_text, **shared
+                label, options=knob.choices, value=knob.default, format_func=number_text, **shared
             )
         case "choice" if len(knob.choices) <= _RADIO_UP_TO and not knob.plain:
             index = knob.choices.index(knob.default)

@@ -10,14 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from gbuq_core.knobs import (
-    Knob,
-    choice_text,
-    describe_range,
-    number_text,
-    problem_with,
-    refusal_of,
-)
+from gbuq_core.knobs import Knob, describe_range, number_text, problem_with, refusal_of
 from gbuq_core.settings import knobs_of, to_values
 
 _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
@@ -91,7 +84,7 @@ def _parse(knob: Knob, texts: Sequence[str]) -> Any:
 
 def _choice(knob: Knob, text: str) -> Any:
     """The choice that a text names: as it is shown, as a number, or in another case."""
-    for same in (choice_text, str, _as_number, lambda choice: str(choice).casefold()):
+    for same in (number_text, str, _as_number, lambda choice: str(choice).casefold()):
         wanted = same(text)
         choices = [choice for choice in knob.choices if same(choice) == wanted]
         if wanted is not None and len(choices) == 1:
@@ -113,7 +106,7 @@ def link_texts(knob: Knob, value: Any) -> list[str]:
     ['3']
     """
     if knob.kind == "choices":
-        return [choice_text(v) for v in value] or [""]
+        return [number_text(v) for v in value] or [""]
     if knob.kind == "range":
         return [number_text(end) for end in value]
     if knob.kind == "switch":

@@ -20,7 +20,7 @@ from gbuq_core.figures.canvas.live import (
 from gbuq_core.figures.canvas.renderer import members_source, near_source
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.knobs import Knob, choice_text
+from gbuq_core.knobs import Knob, number_text
 from pages._ui.controls import is_shown
 from pages._ui.kept import kept
 from pages._ui.url_state import PageState
@@ -89,7 +89,7 @@ def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
         other = pictured.get(knob.needs[0]) if knob.needs else None
         if not is_shown(replace(knob, needs=None) if other else knob, given):
             continue
-        shares = [f"{choice_text(v)} %" for v in knob.choices] if knob.unit == "%" else ()
+        shares = [f"{number_text(v)} %" for v in knob.choices] if knob.unit == "%" else ()
         value = _on_step(knob, given.get(knob.key, knob.default))
         if knob.key == MAP:
             shown.append(live_map(knob, value))

@@ -26,7 +26,7 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
 from gbuq_core.figures.canvas.live import MAP
-from gbuq_core.knobs import Knob, choice_text, problem_with
+from gbuq_core.knobs import Knob, number_text, problem_with
 from pages._ui import present
 from pages._ui.address import (
     forget_untold,
@@ -474,10 +474,10 @@ def _checked(page: PageState, values: dict[str, Any], tells: bool = True) -> dic
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
-        return ", ".join(choice_text(v) for v in value) or "nothing"
+        return ", ".join(number_text(v) for v in value) or "nothing"
     if isinstance(value, str) and len(value) > _LONG_TEXT:
         return quoted(value)
-    return str(value).lower() if isinstance(value, bool) else choice_text(value) or "nothing"
+    return str(value).lower() if isinstance(value, bool) else number_text(value) or "nothing"
 
 
 def _show_notices(page: PageState, values: dict[str, Any]) -> None:

@@ -236,11 +236,10 @@ class TestClasses:
         noisy = soften(good + rng.normal(size=good.shape), 1.0)
         stages = ClassStages(n_trees=np.array([5, 9]), log_probabilities=(noisy, good), codes=codes)
         clocks = choose_class_clocks(stages)
-        own = [
-            -np.log(np.exp(log_p).mean(axis=0)[np.arange(300), codes]) for log_p in (noisy, good)
-        ]
-        np.testing.assert_allclose(clocks.log_loss_uncorrected, np.mean(own, axis=1), rtol=SAME_SUM)
-        best = int(np.argmin(np.mean(own, axis=1)))
+        means = [np.exp(log_p).mean(axis=0)[np.arange(300), codes] for log_p in (noisy, good)]
+        own = -np.log(means).mean(axis=1)
+        np.testing.assert_allclose(clocks.log_loss_uncorrected, own, rtol=SAME_SUM)
+        best = int(np.argmin(own))
         assert clocks.n_trees_used == stages.n_trees[best]
         log_p = (noisy, good)[best]
         p = np.exp(log_p).mean(axis=0)

@@ -9,7 +9,6 @@ from tolerances import CANCELLED, NEAR_ZERO
 
 from gbuq_core import CalibratedRegressor, MacauRegressor
 from gbuq_core.calibration.laws import ResidualDistribution, fit_coverage_map
-from gbuq_core.errors import InvalidData
 
 
 def draw(seed, n=120):
@@ -111,11 +110,3 @@ def test_fractions_lie_between_whole_weights(macau):
         model.fit(X, y, sample_weight=weight)
         ends.append(model.factor_)
     assert ends[0] < ends[1] < ends[2]
-
-
-def test_a_fitted_estimator_takes_the_weights_of_calibration_rows_only(macau):
-    X, y, weight = draw(1)
-    with pytest.raises(InvalidData, match=r"all zero"):
-        CalibratedRegressor(macau).fit(X, y, sample_weight=0 * weight)
-    with pytest.raises(InvalidData, match=r"sample_weight has 3 values"):
-        CalibratedRegressor(macau).fit(X, y, sample_weight=weight[:3])

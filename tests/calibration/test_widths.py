@@ -16,11 +16,7 @@ from gbuq_core.calibration import Stages, choose_clocks
 from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.calibration.laws import StretchedDistribution
 from gbuq_core.calibration.widths import FLOORS, LEAST_GAIN, choose_width
-from gbuq_core.distribution import (
-    LogDistribution,
-    MixtureDistribution,
-    NormalDistribution,
-)
+from gbuq_core.distribution import LogDistribution, MixtureDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.uncertainty import Uncertainty
 
@@ -176,20 +172,15 @@ class Skewed(RegressorMixin, BaseEstimator):
     def predict_distribution(self, X):
         loc = self.predict(X)
         width = self.off * (1.0 + loc)
-        mixture = MixtureDistribution(
-            loc + CENTRES[:, None] * width,
-            np.square(np.array(STDS)[:, None] * width),
-            SHARES,
-        )
-        if self.kind == "draws":
-            return DrawnDistribution(loc + width * DRAWS[:, None])
-        if self.kind == "log":
-            return LogDistribution(mixture)
-        if self.kind == "flat":
-            return DrawnDistribution(loc + np.where(loc < 0.5, 0.0, width) * DRAWS[:, None])
-        if self.kind == "normal":
-            return NormalDistribution(*mixture)
-        return mixture
+        variances = np.square(np.array(STDS)[:, None] * width)
+        mixture = MixtureDistribution(loc + CENTRES[:, None] * width, variances, SHARES)
+        return {
+            "draws": lambda: DrawnDistribution(loc + width * DRAWS[:, None]),
+            "log": lambda: LogDistribution(mixture),
+            "flat": lambda: DrawnDistribution(loc + width * (loc >= 0.5) * DRAWS[:, None]),
+            "normal": lambda: NormalDistribution(*mixture),
+            "mixture": lambda: mixture,
+        }[self.kind]()
 
 
 def skewed_rows(n, seed, shape="own"):
@@ -238,10 +229,8 @@ def test_a_wrong_shape_gives_way():
     assert not isinstance(model.predict_distribution(X), StretchedDistribution)
     own = CalibratedRegressor(base, shape="own").fit(X, y)
     assert own.shape_ == "own"
-    assert (
-        own.predict_distribution(X).logpdf(y).mean()
-        < model.predict_distribution(X).logpdf(y).mean()
-    )
+    right, wrong = (each.predict_distribution(X).logpdf(y).mean() for each in (model, own))
+    assert wrong < right
 
 
 @pytest.mark.parametrize("shape", ["auto", "own", "moments"])

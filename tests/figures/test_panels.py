@@ -43,13 +43,21 @@ STACKS = arrays(
 )
 
 
+def map_of(values=GRID, **options) -> Panel:
+    return Panel(title="A", values=values, **options)
+
+
 def sheet_of(*panels: Panel, **options) -> PanelSheet:
-    return PanelSheet(panels=panels or [Panel(title="A", values=GRID)], **options)
+    return PanelSheet(panels=panels or [map_of()], **options)
+
+
+def sent(*panels: Panel, **options):
+    return decode_sheet(encode_sheet(sheet_of(*panels, **options)))
 
 
 def test_a_sheet_comes_back_as_it_was_sent():
     sheet = sheet_of(
-        Panel(title="A", values=GRID, unit="nats"),
+        map_of(unit="nats"),
         Panel(title="B", values=GRID[None].repeat(4, axis=0)),
     )
     header, values = decode_sheet(encode_sheet(sheet))
@@ -83,10 +91,10 @@ def test_every_blob_starts_on_four_bytes():
 
 
 def test_the_digest_follows_the_content():
-    first = decode_sheet(encode_sheet(sheet_of())).header["digest"]
-    assert decode_sheet(encode_sheet(sheet_of())).header["digest"] == first
+    first = sent().header["digest"]
+    assert sent().header["digest"] == first
     for other in (
-        encode_sheet(sheet_of(Panel(title="A", values=GRID + 1e-3))),
+        encode_sheet(sheet_of(map_of(GRID + 1e-3))),
         encode_sheet(sheet_of(alt="other")),
         encode_sheet(sheet_of(), select=True),
     ):
@@ -154,9 +162,7 @@ def test_shared_limits_are_a_scale(a, b, log):
 def test_a_panel_that_rescales_each_frame_is_sent_on_those_scales():
     rng = np.random.default_rng(1)
     stack = rng.uniform(1, 2, (900, 20, 20)) * np.geomspace(1, 1e6, 900)[:, None, None]
-    header, (values,) = decode_sheet(
-        encode_sheet(sheet_of(Panel(title="A", values=stack, limits="frame")))
-    )
+    header, (values,) = sent(map_of(stack, limits="frame"))
     lows, highs = header["panels"][0]["limits"]
     np.testing.assert_allclose(lows, stack.min(axis=(1, 2)))
     np.testing.assert_allclose(highs, stack.max(axis=(1, 2)))
@@ -169,38 +175,29 @@ def test_a_panel_that_rescales_each_frame_is_sent_on_those_scales():
     [
         (PanelSheet(panels=[]), "at least one panel or strip"),
         (sheet_of(columns=0), "at least one column"),
-        (
-            sheet_of(Panel(title="A", values=GRID), Panel(title="B", values=GRID.T)),
-            "share their cells",
-        ),
-        (
-            sheet_of(Panel(title="A", values=[GRID] * 3), Panel(title="B", values=[GRID] * 2)),
-            "one frame or as many",
-        ),
-        (sheet_of(Panel(title="A", values=[["x"]])), "not numbers"),
-        (sheet_of(Panel(title="A", values=[1.0, 2.0])), "shape"),
-        (sheet_of(Panel(title="A", values=np.zeros((0, 3)))), "shape"),
-        (sheet_of(Panel(title="A", values=np.zeros((1, 5000)))), "4096"),
-        (sheet_of(Panel(title="A", values=GRID, limits=(1, 1))), "low < high"),
-        (sheet_of(Panel(title="A", values=GRID, limits=(0, np.inf))), "low < high"),
-        (sheet_of(Panel(title="A", values=GRID, limits=(0, 1), log=True)), "positive"),
-        (sheet_of(Panel(title="A", values=GRID, colour_map="jet")), "cividis"),
-        (sheet_of(Panel(title="A", values=GRID, accent="red")), "#0072b2"),
-        (sheet_of(Panel(title="A", values=GRID, hatched=[True])), "hatched"),
-        (sheet_of(Panel(title="A", values=GRID, points=Points([0, 1], [0]))), "2 x but 1 y"),
-        (sheet_of(Panel(title="A", values=GRID, points=Points([np.nan], [0]))), "finite"),
-        (sheet_of(Panel(title="A", values=GRID, points=Points([0], [0], group=[8]))), "groups"),
-        (
-            sheet_of(Panel(title="A", values=GRID, points=Points([0], [0], colours=["url(x)"]))),
-            "colours",
-        ),
-        (sheet_of(Panel(title="A", values=GRID, markers=[Marker(np.nan, 0)])), "finite"),
+        (sheet_of(map_of(), map_of(GRID.T)), "share their cells"),
+        (sheet_of(map_of([GRID] * 3), map_of([GRID] * 2)), "one frame or as many"),
+        (sheet_of(map_of([["x"]])), "not numbers"),
+        (sheet_of(map_of([1.0, 2.0])), "shape"),
+        (sheet_of(map_of(np.zeros((0, 3)))), "shape"),
+        (sheet_of(map_of(np.zeros((1, 5000)))), "4096"),
+        (sheet_of(map_of(limits=(1, 1))), "low < high"),
+        (sheet_of(map_of(limits=(0, np.inf))), "low < high"),
+        (sheet_of(map_of(limits=(0, 1), log=True)), "positive"),
+        (sheet_of(map_of(colour_map="jet")), "cividis"),
+        (sheet_of(map_of(accent="red")), "#0072b2"),
+        (sheet_of(map_of(hatched=[True])), "hatched"),
+        (sheet_of(map_of(points=Points([0, 1], [0]))), "2 x but 1 y"),
+        (sheet_of(map_of(points=Points([np.nan], [0]))), "finite"),
+        (sheet_of(map_of(points=Points([0], [0], group=[8]))), "groups"),
+        (sheet_of(map_of(points=Points([0], [0], colours=["url(x)"]))), "colours"),
+        (sheet_of(map_of(markers=[Marker(np.nan, 0)])), "finite"),
         (sheet_of(markers=[Marker(0, 0, shape="star")]), "shape"),
         (sheet_of(x_labels=["a"]), "1 labels for 3 cells"),
         (sheet_of(y_extent=(1.0, 1.0)), "different"),
         (sheet_of(origin="middle"), "origin"),
         (sheet_of(frame_values=[1, 2]), "2 entries for 1 frames"),
-        (sheet_of(Panel(title="A", values=GRID, subtitle=["x", "y"])), "2 subtitles for 1 frames"),
+        (sheet_of(map_of(subtitle=["x", "y"])), "2 subtitles for 1 frames"),
         (sheet_of(together=-1), "together"),
         (sheet_of(panel_height=5), "panel_height"),
         (sheet_of(aspect=100), "aspect"),
@@ -214,26 +211,19 @@ def test_what_cannot_be_drawn_is_refused_with_a_sentence(sheet, words):
 
 
 def test_infinite_values_count_as_none():
-    values = decode_sheet(encode_sheet(sheet_of(Panel(title="A", values=[[np.inf, 1.0]])))).values[
-        0
-    ]
+    (values,) = sent(map_of([[np.inf, 1.0]])).values
     np.testing.assert_array_equal(values, [[[np.nan, 1.0]]])
 
 
 def test_points_that_appear_make_frames_of_their_own():
     moving = Points([0, 1], [0, 1], appear=[0, 6])
-    assert (
-        decode_sheet(encode_sheet(sheet_of(Panel(title="A", values=GRID, points=moving)))).header[
-            "frames"
-        ]
-        == 7
-    )
+    assert sent(map_of(points=moving)).header["frames"] == 7
 
 
 def test_rows_start_at_the_bottom_only_on_numeric_axes():
-    assert not decode_sheet(encode_sheet(sheet_of())).header["lower"]
-    assert decode_sheet(encode_sheet(sheet_of(y_extent=(0, 1)))).header["lower"]
-    assert not decode_sheet(encode_sheet(sheet_of(y_extent=(0, 1), origin="upper"))).header["lower"]
+    assert not sent().header["lower"]
+    assert sent(y_extent=(0, 1)).header["lower"]
+    assert not sent(y_extent=(0, 1), origin="upper").header["lower"]
 
 
 def test_the_words_of_a_panel_are_its_numbers():
@@ -342,8 +332,7 @@ def test_a_click_chooses_nothing_in_a_page_without_an_app_and_no_hint_says_so():
 
 def test_a_page_carries_only_the_renderers_that_it_needs():
     sheets, words = (
-        standalone_html(sheet_of(), title="T"),
-        standalone_html(Section(heading="A"), title="T"),
+        standalone_html(part, title="T") for part in (sheet_of(), Section(heading="A"))
     )
     assert "class SheetView" in sheets
     assert "class CurvesView" not in sheets
@@ -372,11 +361,7 @@ def test_no_part_of_the_renderer_is_long(path):
 
 
 def test_columns_of_numbers_are_set_apart_from_columns_of_words():
-    rows = [
-        ["Score", "Value", "Said"],
-        ["1", "0.2", "0.2 of all, a few"],
-        ["2", "\u2013", "No"],
-    ]
+    rows = [["Score", "Value", "Said"], ["1", "0.2", "0.2 of all, a few"], ["2", "\u2013", "No"]]
     page = standalone_html(Section(table=rows), title="T")
     head, number = "<th>Score</th>", ' class="number"'
     assert f"<tr>{head}<th{number}>Value</th><th>Said</th></tr>" in page

@@ -174,10 +174,8 @@ def test_the_paler_part_of_a_band_is_data_uncertainty():
 def test_a_prediction_over_two_features_is_two_maps():
     law = NormalDistribution(np.arange(24.0), np.ones(24))
     sheet = drawn(law.plot(GRID, label="y (m)"))
-    assert [(panel.title, panel.unit) for panel in sheet.panels] == [
-        ("Prediction", "y (m)"),
-        ("Std", "y (m)"),
-    ]
+    titles = [(panel.title, panel.unit) for panel in sheet.panels]
+    assert titles == [("Prediction", "y (m)"), ("Std", "y (m)")]
 
 
 def test_novelty_and_unfamiliarity_are_drawn_over_one_and_two_features():
@@ -185,11 +183,8 @@ def test_novelty_and_unfamiliarity_are_drawn_over_one_and_two_features():
     sheet = drawn(Novelty(*scores).plot(GRID, X_rows=GRID[:4]))
     np.testing.assert_array_equal(sheet.panels[2].values, np.arange(24.0).reshape(4, 6) + 2)
     curves = drawn(Novelty(*scores).plot(GRID, columns=0))
-    assert [entry["name"] for entry in curves.spec["legend"]] == [
-        "Novelty",
-        "Conditional novelty",
-        "Inference novelty",
-    ]
+    names = ["Novelty", "Conditional novelty", "Inference novelty"]
+    assert [entry["name"] for entry in curves.spec["legend"]] == names
     # The mean of the rows at one place.
     np.testing.assert_allclose(curves.spec["read"]["values"][0]["at"], np.arange(6) + 9.0)
     rank = np.linspace(0, 1, 24)

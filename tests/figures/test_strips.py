@@ -34,8 +34,12 @@ def strip_of(*lines: StripLine, title: str = "S", x=X, **options) -> Strip:
     return Strip(title=title, x=x, lines=lines or [ONE], **options)
 
 
-def sheet_of(*strips: Strip, **options) -> PanelSheet:
-    return PanelSheet(panels=[Panel(title="A", values=GRID)], strips=strips, **options)
+TWO_FRAMES = strip_of(StripLine("a", np.zeros((2, 3))), mode="frame")
+
+
+def sheet_of(*strips: Strip, values=GRID, panel=(), **options) -> PanelSheet:
+    panels = [Panel(title="A", values=values, **dict(panel))]
+    return PanelSheet(panels=panels, strips=strips, **options)
 
 
 def sent(sheet: PanelSheet):
@@ -91,10 +95,7 @@ def test_a_sheet_of_charts_alone_is_drawn_and_selects_nothing():
     assert header["alt"] == "1 line chart: S."
 
 
-@given(
-    arrays(np.float64, 6, elements=st.floats(-1e9, 1e9) | st.just(np.nan)),
-    st.booleans(),
-)
+@given(arrays(np.float64, 6, elements=st.floats(-1e9, 1e9) | st.just(np.nan)), st.booleans())
 def test_limits_without_a_wish_show_every_value(y, log):
     lo, hi = strip_limits(Strip(title="S", x=np.arange(6), lines=[StripLine("a", y)], log=log))
     assert lo < hi
@@ -126,7 +127,7 @@ def test_limits_that_are_wished_for_are_kept():
         (sheet_of(Strip(title="S", x=X, lines=[])), "at least one line"),
         (sheet_of(strip_of(StripLine("a", [1, 2]))), "shape (2,) for 3 x"),
         (sheet_of(strip_of(StripLine("a", ["x", 1, 2]))), "not numbers"),
-        (sheet_of(strip_of(StripLine("a", np.zeros((2, 3))))), "mode 'frame'"),
+        (sheet_of(strip_of(*TWO_FRAMES.lines)), "mode 'frame'"),
         (sheet_of(strip_of(StripLine("a", X, "red"))), "#0072b2"),
         (sheet_of(strip_of(y_limits=(1, 1))), "low < high"),
         (sheet_of(strip_of(y_limits=(0, 1), log=True)), "positive"),
@@ -135,34 +136,15 @@ def test_limits_that_are_wished_for_are_kept():
         (sheet_of(strip_of(shaded=[(2, 1)])), "lower one first"),
         (sheet_of(strip_of(frame_x=[np.inf])), "frame_x"),
         (sheet_of(strip_of(frame_x=[1, 2]), strip_of(frame_x=[1, 2, 3])), "2 entries for 3"),
-        (
-            sheet_of(
-                strip_of(StripLine("a", np.zeros((2, 3))), mode="frame"), frame_values=[1, 2, 3]
-            ),
-            "3 entries for 2 frames",
-        ),
-        (
-            PanelSheet(
-                panels=[Panel(title="A", values=np.zeros((4, 2, 2)))],
-                strips=[strip_of(StripLine("a", np.zeros((2, 3))), mode="frame")],
-            ),
-            "2 frames, the sheet 4",
-        ),
+        (sheet_of(TWO_FRAMES, frame_values=[1, 2, 3]), "3 entries for 2 frames"),
+        (sheet_of(TWO_FRAMES, values=np.zeros((4, 2, 2))), "2 frames, the sheet 4"),
         (sheet_of(strip_of(), strip_columns=0), "at least one column"),
         (sheet_of(strip_of(), strip_height=5), "strip_height"),
         (sheet_of(lines=[Line([0], [0])]), "at least two"),
         (sheet_of(lines=[Line([0, 1], [0, np.inf])]), "not infinite"),
         (sheet_of(lines=[Line([0, 1], [0, 1], "url(x)")]), "colour"),
-        (
-            PanelSheet(panels=[Panel(title="A", values=GRID, lines=[Line([0, 1], [0])])]),
-            "as many x as y",
-        ),
-        (
-            PanelSheet(
-                panels=[Panel(title="A", values=GRID, points=Points([0], [0], vanish=[1, 2]))]
-            ),
-            "2 vanish",
-        ),
+        (sheet_of(panel={"lines": [Line([0, 1], [0])]}), "as many x as y"),
+        (sheet_of(panel={"points": Points([0], [0], vanish=[1, 2])}), "2 vanish"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_a_sentence(sheet, words):
@@ -173,8 +155,8 @@ def test_what_cannot_be_drawn_is_refused_with_a_sentence(sheet, words):
 
 def test_lines_over_maps_travel_with_their_gaps():
     line = Line([0, 1, np.nan, 2], [0, 1, 5, 2], "#ff0000", "out", arrow=True)
-    panel = Panel(title="A", values=GRID, lines=[line._replace(dash=True)])
-    header = decode_sheet(encode_sheet(PanelSheet(panels=[panel], lines=[line]))).header
+    sheet = sheet_of(panel={"lines": [line._replace(dash=True)]}, lines=[line])
+    header = decode_sheet(encode_sheet(sheet)).header
     first = {"x": [0, 1, None, 2], "y": [0, 1, 5, 2], "colour": "#ff0000", "label": "out"}
     plain = {"dash": False, "legend": "", "thin": False}
     assert header["lines"] == [first | {"arrow": True} | plain]
@@ -183,7 +165,7 @@ def test_lines_over_maps_travel_with_their_gaps():
 
 def test_points_keep_their_frames_together_when_they_are_put_in_order():
     points = Points([0, 1, 2], [0, 1, 2], appear=[2, 0, 1], vanish=[9, 5, 7])
-    data = encode_sheet(PanelSheet(panels=[Panel(title="A", values=GRID, points=points)]))
+    data = encode_sheet(sheet_of(panel={"points": points}))
     blob = decode_sheet(data).header["panels"][0]["points"]
     at = 4 + int.from_bytes(data[:4], "little") + blob["vanish"]["at"]
     assert np.frombuffer(data, "<u4", 3, at).tolist() == [5, 7, 9]

@@ -29,9 +29,9 @@ def test_heights_stand_at_the_centres_of_their_cells():
 
 @pytest.mark.parametrize("name", COLOUR_MAPS)
 def test_colours_are_those_of_the_map(name):
-    surface = surface_of(Panel(title="A", values=VALUES, limits=(0.0, 8.0), colour_map=name)).data[
-        0
-    ]
+    (surface,) = surface_of(
+        Panel(title="A", values=VALUES, limits=(0.0, 8.0), colour_map=name)
+    ).data
     assert (surface.cmin, surface.cmax) == (0.0, 8.0)
     places, colours = zip(*surface.colorscale, strict=True)
     assert (places[0], places[-1]) == (0.0, 1.0)

@@ -398,16 +398,16 @@ def frame_limits(
 def describe_panel(panel: Panel, frame: int = -1) -> str:
     """Return one or two sentences on a panel: range, blank and hatched cells."""
     values = np.asarray(panel.values, dtype=np.float64)
-    shown = values[frame] if values.ndim == 3 else values
-    finite = shown[np.isfinite(shown)]
+    cells = values[frame] if values.ndim == 3 else values
+    finite = cells[np.isfinite(cells)]
     if not finite.size:
         return f"{panel.title}: no values."
     unit = f" {panel.unit}" if panel.unit else ""
     text = f"{panel.title}: from {short(finite.min())} to {short(finite.max())}{unit}"
-    if finite.size < shown.size:
-        text += f", {shown.size - finite.size} of {shown.size} cells blank"
+    if finite.size < cells.size:
+        text += f", {cells.size - finite.size} of {cells.size} cells blank"
     if panel.hatched is not None and (n := int(np.count_nonzero(panel.hatched))):
-        inside = shown[np.asarray(panel.hatched, dtype=bool)]
+        inside = cells[np.asarray(panel.hatched, dtype=bool)]
         inside = inside[np.isfinite(inside)]
         text += f", {n} cells hatched"
         if inside.size:

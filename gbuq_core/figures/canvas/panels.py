@@ -211,8 +211,7 @@ def check_sheet(sheet: PanelSheet) -> tuple[int, int, int]:
     """Return ``(n_frames, ny, nx)`` of a sheet that can be drawn; 1 x 1 cells without panels."""
     if not sheet.panels and not sheet.strips:
         raise InvalidData("A sheet needs at least one panel or strip.")
-    if min(sheet.columns, sheet.strip_columns) < 1:
-        fewest = min(sheet.columns, sheet.strip_columns)
+    if (fewest := min(sheet.columns, sheet.strip_columns)) < 1:
         raise InvalidData(f"A sheet needs at least one column, not {fewest}.")
     for strip in sheet.strips:
         for problem in strip_problems(strip):
@@ -416,15 +415,15 @@ def cursor_positions(
 
 def frames_of_strips(sheet: PanelSheet) -> int:
     """Return how many frames the line charts ask for, whatever the maps have."""
-    asked = [1]
+    counts = [1]
     for strip in sheet.strips:
         if strip.mode == "frame":
-            asked += [np.shape(line.y)[0] for line in strip.lines if np.ndim(line.y) == 2]
+            counts += [np.shape(line.y)[0] for line in strip.lines if np.ndim(line.y) == 2]
         elif sheet.frame_values is not None:
-            asked.append(len(sheet.frame_values))
+            counts.append(len(sheet.frame_values))
         if strip.frame_x is not None:
-            asked.append(np.size(strip.frame_x))
-    return max(asked)
+            counts.append(np.size(strip.frame_x))
+    return max(counts)
 
 
 def strip_problems(strip: Strip, n_frames: int | None = None) -> Iterator[str]:

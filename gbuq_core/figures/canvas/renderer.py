@@ -51,10 +51,6 @@ PARTS = (
 )
 
 
-# What keeps members for the figures of a page, in a component of its own.
-_KEEPER = "export default function ({ data }) { if (data) keepMembers(data); }"
-
-
 @cache
 def renderer_source() -> str:
     """Return the renderer as the text of one ES module that exports ``mount`` and a default.
@@ -68,14 +64,18 @@ def renderer_source() -> str:
 @cache
 def near_source() -> str:
     """Return a module that keeps tables of leaves and scales, for the figures of its page."""
-    keeper = "export default function ({ data }) { if (data) keepNear(data); }"
-    return _joined(("near.js",)) + keeper + "\n"
+    return _keeper("keepNear", "near.js")
 
 
 @cache
 def members_source() -> str:
     """Return a module that keeps what `encode_members` packed, for the figures of its page."""
-    return _joined(("nodes.js", "decode.js", "ensembles.js")) + _KEEPER + "\n"
+    return _keeper("keepMembers", "nodes.js", "decode.js", "ensembles.js")
+
+
+def _keeper(keep: str, *parts: str) -> str:
+    entry = f"export default function ({{ data }}) {{ if (data) {keep}(data); }}\n"
+    return _joined(parts) + entry
 
 
 def _joined(parts: Sequence[str | Path]) -> str:

@@ -60,9 +60,9 @@ def n_values(sheet: PanelSheet) -> int:
 def _fewer_choices(knob: LiveKnob) -> LiveKnob:
     if knob.key == "step" and knob.needs is None:
         now = int(knob.choices[int(knob.value)])
-        kept = [i for i, step in enumerate(knob.choices) if int(step) % now == 0]
+        places = [i for i, step in enumerate(knob.choices) if int(step) % now == 0]
     elif knob.key == "shown":
-        kept = [
+        places = [
             i
             for i, n in enumerate(knob.choices)
             if n == "all" or int(n) <= _MOST_SHOWN or i == knob.value
@@ -70,9 +70,9 @@ def _fewer_choices(knob: LiveKnob) -> LiveKnob:
     else:
         return knob
     return knob._replace(
-        value=kept.index(int(knob.value)),
-        choices=tuple(knob.choices[i] for i in kept),
-        texts=tuple(knob.texts[i] for i in kept),
+        value=places.index(int(knob.value)),
+        choices=tuple(knob.choices[i] for i in places),
+        texts=tuple(knob.texts[i] for i in places),
     )
 
 
@@ -103,61 +103,61 @@ def _thin(method: Ensemble, seen: set[str], steps: set[int], most: int) -> Ensem
     if method.plan == "models":  # all of them are what the frames show
         return method._replace(members=members[:, :most])
     if method.plan == "truncation":
-        kept = np.any([stages % step == 0 for step in sorted(steps)], axis=0)
-        return method._replace(stages=stages[kept], members=members[kept])
+        used = np.any([stages % step == 0 for step in sorted(steps)], axis=0)
+        return method._replace(stages=stages[used], members=members[used])
     return method
 
 
 def _fewer_frames(sheet: PanelSheet, most: int) -> PanelSheet:
     assert sheet.frame_values is not None
     values = list(sheet.frame_values)
-    kept = log_spaced(np.asarray(values, dtype=np.float64), most)
+    frames = log_spaced(np.asarray(values, dtype=np.float64), most)
     start = range(len(values))[sheet.start_frame]
     live = sheet.live
     if live is not None:
         ensembles = [
-            method._replace(frame_trees=np.asarray(method.frame_trees)[kept])
+            method._replace(frame_trees=np.asarray(method.frame_trees)[frames])
             for method in live.ensembles
         ]
         live = live._replace(ensembles=ensembles)
     return replace(
         sheet,
-        panels=[_panel(panel, kept) for panel in sheet.panels],
-        strips=[_strip(strip, sheet, kept) for strip in sheet.strips],
-        frame_values=[values[i] for i in kept],
-        start_frame=int(np.abs(kept - start).argmin()),
+        panels=[_panel(panel, frames) for panel in sheet.panels],
+        strips=[_strip(strip, sheet, frames) for strip in sheet.strips],
+        frame_values=[values[i] for i in frames],
+        start_frame=int(np.abs(frames - start).argmin()),
         frames_per_second=None,
         live=live,
     )
 
 
-def _panel(panel: Panel, kept: Ints) -> Panel:
+def _panel(panel: Panel, frames: Ints) -> Panel:
     values = np.asarray(panel.values)
     return replace(
         panel,
-        values=values if values.ndim == 2 else values[kept],
-        points=None if panel.points is None else _points(panel.points, kept),
+        values=values if values.ndim == 2 else values[frames],
+        points=None if panel.points is None else _points(panel.points, frames),
     )
 
 
-def _points(points: Points, kept: Ints) -> Points:
+def _points(points: Points, frames: Ints) -> Points:
     if points.appear is None:
         return points
-    return points._replace(appear=np.searchsorted(kept, np.asarray(points.appear)))
+    return points._replace(appear=np.searchsorted(frames, np.asarray(points.appear)))
 
 
-def _strip(strip: Strip, sheet: PanelSheet, kept: Ints) -> Strip:
+def _strip(strip: Strip, sheet: PanelSheet, frames: Ints) -> Strip:
     assert sheet.frame_values is not None
     cursor = cursor_positions(strip, len(sheet.frame_values), sheet.frame_values)
     lines = [
-        line._replace(y=_rows(line.y, kept), weight=_rows(line.weight, kept))
+        line._replace(y=_rows(line.y, frames), weight=_rows(line.weight, frames))
         for line in strip.lines
     ]
-    return replace(strip, lines=lines, frame_x=None if cursor is None else cursor[kept])
+    return replace(strip, lines=lines, frame_x=None if cursor is None else cursor[frames])
 
 
-def _rows(values: Any, kept: Ints) -> Any:
+def _rows(values: Any, frames: Ints) -> Any:
     if values is None or np.ndim(values) < 2:
         return values
     rows = np.asarray(values)
-    return rows if len(rows) == 1 else rows[kept]
+    return rows if len(rows) == 1 else rows[frames]

@@ -60,7 +60,7 @@ def label_places(
         free = np.all(
             np.abs(spots - [(left + right) / 2, (low + high) / 2]) < (0.5 - _ASIDE) * size, axis=1
         )
-        for place in (place for given in places.values() for place in given):
+        for place in (place for group in places.values() for place in group):
             free &= np.any(np.abs(spots - place) > _APART * size, axis=1)
         if free.any():
             places[name] = [spots[np.argmax(np.where(free, gap, -1.0))].tolist()]

@@ -78,8 +78,8 @@ class Curves(NamedTuple):
     @property
     def only_read(self) -> dict[str, Any]:
         """The figure where no app answers: a click chooses nothing, and nothing is carried."""
-        kept = {key: part for key, part in self.spec.items() if key not in _ANSWERED}
-        return {**kept, "hint": _READ_DOTS if "y" in self.spec.get("read", ()) else READ_HINT}
+        rest = {key: part for key, part in self.spec.items() if key not in _ANSWERED}
+        return {**rest, "hint": _READ_DOTS if "y" in self.spec.get("read", ()) else READ_HINT}
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return bundle_of(self)

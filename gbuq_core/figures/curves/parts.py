@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ def rounded(values: Any) -> list[float]:
     usual = (size > 1e-15) & (size < 1e15)  # where powers of ten and their products are exact
     digits = 4 - np.floor(np.log10(np.where(usual, size, 1.0)))
     up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
-    shown = np.where(usual, exact, 0.0)
-    numbers: list[float] = (np.rint(shown * up / down) * down / up).tolist()
+    plain = np.where(usual, exact, 0.0)
+    numbers: list[float] = (np.rint(plain * up / down) * down / up).tolist()
     if not usual.all():
         for i in np.flatnonzero(~usual):
             numbers[i] = float(f"{exact[i]:.5g}")
@@ -54,11 +55,7 @@ def reading(x: Any, label: str, values: Iterable[tuple[Any, ...]], **more: Any) 
 
 def _known(values: Any) -> list[float | None]:
     """Rounded values with None where there is none."""
-    numbers: list[float | None] = [*rounded(values)]
-    missing = np.isnan(np.asarray(values, dtype=np.float64))
-    for place in np.flatnonzero(missing):
-        numbers[place] = None
-    return numbers
+    return [None if math.isnan(value) else value for value in rounded(values)]
 
 
 def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.figures.sources import read_styles
-from gbuq_core.knobs import Knob, choice_text
+from gbuq_core.knobs import Knob, number_text
 
 _HERE = Path(__file__).parent
 
@@ -70,7 +70,7 @@ def live_knob(
         kind,
         bool(value) if kind == "switch" else choices.index(value),
         choices,
-        () if kind == "switch" else tuple(texts) or tuple(map(choice_text, choices)),
+        () if kind == "switch" else tuple(texts) or tuple(map(number_text, choices)),
         knob.help,
         needs,
     )

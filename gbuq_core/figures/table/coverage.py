@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,15 +12,6 @@ from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import Coverage, Reliability
 
 _CONFORMAL = "#cc79a7"
-
-
-class _Promise(NamedTuple):
-    """What was promised and what was measured, in shares; arrays (n_groups,), the first rising."""
-
-    promised: np.ndarray
-    measured: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
 
 
 def coverage_figure(
@@ -33,7 +24,7 @@ def coverage_figure(
     order = np.argsort(coverage.levels)
     shares = (coverage.levels, coverage.observed, coverage.low, coverage.high)
     return _against_diagonal(
-        _Promise(*(share[order] for share in shares)),
+        [share[order] for share in shares],
         style,
         ("nominal coverage (%)", "measured coverage (%)"),
         describe_coverage(coverage)
@@ -48,7 +39,7 @@ def reliability_figure(reliability: Reliability, style: MethodStyle, height: int
     filled = reliability.n_rows > 0
     shares = (reliability.confidence, reliability.accuracy, reliability.low, reliability.high)
     return _against_diagonal(
-        _Promise(*(share[filled] for share in shares)),
+        [share[filled] for share in shares],
         style,
         ("probability of the predicted class (%)", "share that is right (%)"),
         describe_reliability(reliability),
@@ -89,20 +80,19 @@ def describe_reliability(reliability: Reliability) -> str:
 
 
 def _against_diagonal(
-    promise: _Promise,
+    shares: Sequence[np.ndarray],
     style: MethodStyle,
     labels: tuple[str, str],
     alt: str,
     height: int,
     conformal: np.ndarray | None = None,
 ) -> Curves:
-    percent = _Promise(*(100.0 * share for share in promise))
-    x = percent.promised
+    """What was promised, rising, what was measured, and its band; shares of rows (n_groups,)."""
+    x, y, low, high = (100.0 * share for share in shares)
     diagonal = line([0.0, 100.0], [0.0, 100.0], "text", 1.2, "2 3")
-    chance = band(x, percent.low, percent.high, style.colour, 0.2)
-    measured = line(x, percent.measured, style.colour, 2.0)
+    chance = band(x, low, high, style.colour, 0.2)
+    measured = line(x, y, style.colour, 2.0)
     dots: Part = {**measured, "kind": "dots", "opacity": 1.0, "size": 7}
-    names = (labels[1].removesuffix(" (%)"), "chance from", "to")
     beside: list[tuple[str, np.ndarray]] = []
     layers, legend = [measured, dots], [entry("measured", measured)]
     if conformal is not None:
@@ -110,7 +100,7 @@ def _against_diagonal(
         other = line(x, beside[0][1], _CONFORMAL, 2.0, "7 4")
         layers += [other, {**other, "kind": "dots", "opacity": 1.0, "size": 7}]
         legend = [entry("by the law", measured), entry("conformal", other)]
-    read = [(names[0], percent.measured), *beside]
+    read = [(labels[1].removesuffix(" (%)"), y), *beside, ("chance from", low), ("to", high)]
     return draw_curves(
         "calibration" if labels[0].startswith("probability") else "coverage",
         alt,
@@ -118,5 +108,5 @@ def _against_diagonal(
         axis((0.0, 100.0), labels[0]),
         [panel([0.0, 104.0], labels[1], [chance, diagonal, *layers])],
         [entry("right", diagonal), entry("95 % band of chance", chance), *legend],
-        reading(x, "% predicted:", [*read, (names[1], percent.low), (names[2], percent.high)]),
+        reading(x, "% predicted:", read),
     )

@@ -71,8 +71,7 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
     Columns above chance are vermilion. Names are the user's words; a click picks one (selection
     `PICKED`, field ``c0``).
     """
-    drawn = list(shifts)[:MOST_COLUMNS]
-    names = distinct([one_line(shift.name, 26) for shift in drawn])
+    names = list(drawn_names(shifts))
     values: list[dict[str, Any]] = [
         {
             "c0": name,
@@ -80,7 +79,7 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
             "c2": round(shift.chance, 5),
             "c3": _SECOND if shift.is_told_apart else _QUIET,
         }
-        for name, shift in zip(names, drawn, strict=True)
+        for name, shift in zip(names, shifts, strict=False)
     ]
     y = bars_of(names, 170)
     title = "population stability index"

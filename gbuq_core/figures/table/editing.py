@@ -14,8 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.curves import curves_source, curves_styles
-from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.curves import curves_source, curves_styles, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    band,
+    entry,
+    line,
+    panel,
+    reading,
+    rounded,
+)
 from gbuq_core.figures.handles import HANDLE_PARTS, Handle, handles_styles
 from gbuq_core.figures.sources import join_scripts
 from gbuq_core.figures.table.rows import RowMap, row_map_figure
@@ -29,13 +39,10 @@ _NAME = 40  # letters of a column that fit below an axis
 
 
 class CurveLine(NamedTuple):
-    """What is predicted at every place of a slider.
+    """What is predicted at every place of a slider."""
 
-    ``name`` is of the legend, ``values`` (n_places,).
-    """
-
-    name: str
-    values: np.ndarray
+    name: str  # in the legend
+    values: np.ndarray  # (n_places,)
 
 
 class EditorCurve(NamedTuple):
@@ -56,12 +63,12 @@ class EditorCurve(NamedTuple):
     data: np.ndarray
     knowledge: np.ndarray
     own: int | None  # the place of the row as it is in the file
-    said: Sequence[tuple[str, ...]]  # for each number that is told, its text at every place
+    numbers: Sequence[tuple[str, ...]]  # for each number of the row, its text at every place
     label: str  # of the axis: what is predicted
     colour: str  # of the method
 
 
-class Told(NamedTuple):
+class EditedNumber(NamedTuple):
     """One number of the row: its name, its text as in the file, and as edited."""
 
     name: str
@@ -74,7 +81,7 @@ class Editor(NamedTuple):
 
     seq: int  # the last message that was seen
     handles: Sequence[Handle]
-    told: Sequence[Told]
+    numbers: Sequence[EditedNumber]
     words: str  # what the edit does, for those who do not see the pictures
     curve: EditorCurve | None
     now: int | None  # the place on the curve where the row stands; None where its value is missing
@@ -90,7 +97,7 @@ def editor_spec(editor: Editor) -> dict[str, Any]:
     spec: dict[str, Any] = {
         "seq": editor.seq,
         "handles": [handle.spec for handle in editor.handles],
-        "said": [number._asdict() for number in editor.told],
+        "said": [number._asdict() for number in editor.numbers],
         "words": editor.words,
         "map": _map(editor),
         "now": {"x": None, "y": None, "map": rounded(np.nan_to_num(editor.moved))},
@@ -109,7 +116,7 @@ def editor_spec(editor: Editor) -> dict[str, Any]:
         "map": [list(pair) for pair in zip(
             rounded(curve.data), rounded(np.nan_to_num(curve.knowledge)), strict=True
         )],
-        "said": [list(texts) for texts in curve.said],
+        "said": [list(texts) for texts in curve.numbers],
         "figure": curve_figure(curve, editor.handles[curve.handle].name),
     }  # fmt: skip
     return spec
@@ -128,71 +135,50 @@ def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
         area = band(curve.x, curve.low, curve.high, curve.colour, 0.22)
         layers, legend = [area, *lines], [*legend, entry("interval", area)]
         values += [curve.low, curve.high]
-    every = np.concatenate(values)
-    low, high = float(every.min()), float(every.max())
-    room = 0.06 * (high - low) or 1.0
     share = 1.0 if curve.unfamiliarity is None else 0.68
-    panels: list[Part] = [
-        {"share": share, "range": [low - room, high + room], "label": one_line(curve.label, 30),
-         "layers": layers}
-    ]  # fmt: skip
-    readings = [{"name": each.name, "at": rounded(each.values)} for each in curve.lines]
+    panels = [panel(around(*values, room=0.06), one_line(curve.label, 30), layers, share)]
+    read = [(each.name, each.values) for each in curve.lines]
     if curve.unfamiliarity is not None:
         part = line(curve.x, curve.unfamiliarity, _UNFAMILIAR)
-        panels.append(
-            {"share": 1.0 - share, "range": [0.0, 1.04], "label": "unfamiliar", "layers": [part]}
-        )
+        panels.append(panel([0.0, 1.04], "unfamiliar", [part], 1.0 - share))
         legend.append(entry("unfamiliarity", part))
-        readings.append({"name": "unfamiliarity", "at": rounded(curve.unfamiliarity)})
+        read.append(("unfamiliarity", curve.unfamiliarity))
     first, last = float(curve.x[0]), float(curve.x[-1])
     pad = 0.02 * (last - first) or 0.5
     if curve.has_names and not (last - first) > len(curve.x):
         pad = 0.4
-    axis: dict[str, Any] = {"range": [first - pad, last + pad], "label": one_line(name, _NAME)}
+    names = [text or "missing" for text in curve.texts]
+    x = axis((first - pad, last + pad), one_line(name, _NAME))
     if curve.has_names:
         places = np.unique(np.linspace(0, len(curve.x) - 1, _FEW_TICKS).round().astype(int))
-        axis["ticks"] = {
-            "ticks": rounded(curve.x[places]),
-            "labels": [one_line(curve.texts[k] or "missing", 10) for k in places],
-        }
-    return {
-        "name": "one-column",
-        "alt": _describe(curve, name),
-        "height": _HEIGHT,
-        "hint": "The thin line is the value now, the dashed one that in the file.",
-        "x": axis,
-        "panels": panels,
-        "legend": legend,
-        "read": {
-            "x": rounded(curve.x),
-            "names": [text or "missing" for text in curve.texts],
-            "label": "at",
-            "values": readings,
-        },
-    }
-
-
-def _describe(curve: EditorCurve, name: str) -> str:
-    first, last = curve.said[0][0], curve.said[0][-1]
-    return (
-        f"The prediction over {len(curve.x)} values of {name}: {first} at "
-        f"{curve.texts[0] or 'missing'}, {last} at {curve.texts[-1] or 'missing'}."
-    )
+        labels = [one_line(names[k], 10) for k in places]
+        x["ticks"] = {"ticks": rounded(curve.x[places]), "labels": labels}
+    return draw_curves(
+        "one-column",
+        f"The prediction over {len(curve.x)} values of {name}: {curve.numbers[0][0]} at "
+        f"{names[0]}, {curve.numbers[0][-1]} at {names[-1]}.",
+        _HEIGHT,
+        x,
+        panels,
+        legend,
+        reading(curve.x, "at", read, names=names),
+        hint="The thin line is the value now, the dashed one that in the file.",
+    ).spec
 
 
 def _map(editor: Editor) -> dict[str, Any]:
     rows = editor.rows
     spec = dict(row_map_figure(rows, _HEIGHT, "edited-row").spec)
     spec.pop("pick")
-    panel = dict(spec["panels"][0])
-    panel.pop("ring", None)
+    rows_panel = dict(spec["panels"][0])
+    rows_panel.pop("ring", None)
     own = [rows.data[rows.selected], np.nan_to_num(rows.knowledge[rows.selected])]
     dot: Part = {
         "kind": "dots", "x": rounded(own[:1]), "y": rounded(own[1:]), "colour": "text",
         "opacity": 1.0, "size": 10,
     }  # fmt: skip
-    panel["layers"] = [*panel["layers"], dot]
-    spec["panels"] = [panel]
+    rows_panel["layers"] = [*rows_panel["layers"], dot]
+    spec["panels"] = [rows_panel]
     moved: Part = {"kind": "dots", "colour": "#d55e00", "opacity": 1.0, "size": 10}
     spec["legend"] = [entry("in the file", dot), entry("edited", moved)]
     spec["hint"] = ""

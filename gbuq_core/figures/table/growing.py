@@ -48,53 +48,46 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
     """A line a model, its interval of 2 std, a dot at each member, the trees in use marked."""
     x, used = row.n_trees, int(row.member_trees[-1])
     mean = row.loc.mean(axis=0)
-    layers: list[Part] = []
-    legend: list[Part] = []
+    parts: list[tuple[str, Part]] = []  # those without a name are in no legend
     values = [row.loc]
     if row.scale.size:
         std = np.sqrt((row.scale**2).mean(axis=0))
         low, high = mean - _STDS * std, mean + _STDS * std
-        area = band(x, low, high, row.colour, 0.18)
-        layers.append(area)
-        legend.append(entry("2 std of noise", area))
+        parts.append(("2 std of noise", band(x, low, high, row.colour, 0.18)))
         values += [low, high]
     for k, name in enumerate(row.names[1:_MOST_CLASSES], start=1):
         other = line(x, row.others[k], OKABE_ITO[(k + 1) % len(OKABE_ITO)], 1.2, "2 3")
-        layers.append(other)
-        legend.append(entry(one_line(name, 20), other))
+        parts.append((one_line(name, 20), other))
         values.append(row.others[k])
-    lines = [line(x, loc, row.colour, 2.0 if len(row.loc) == 1 else 1.2) for loc in row.loc]
-    layers += lines
+    n_models = len(row.loc)
+    lines = [line(x, loc, row.colour, 2.0 if n_models == 1 else 1.2) for loc in row.loc]
     name = "mean" if not row.names else one_line(row.names[0], 20)
-    legend.append(entry(name if len(lines) == 1 else f"{name} of {len(lines)} models", lines[0]))
+    parts.append((name if n_models == 1 else f"{name} of {n_models} models", lines[0]))
+    parts += [("", part) for part in lines[1:]]
     at = np.flatnonzero(np.isin(x, row.member_trees))
-    dots = plain_dots(np.tile(x[at], len(row.loc)), row.loc[:, at].ravel(), row.colour, 1.0, 7)
-    layers.append(dots)
-    legend.append(entry("members", dots))
-    every = np.concatenate([np.ravel(part) for part in values])
+    dots = plain_dots(np.tile(x[at], n_models), row.loc[:, at].ravel(), row.colour, 1.0, 7)
+    parts.append(("members", dots))
     if np.isfinite(row.truth):
-        every = np.append(every, row.truth)
+        values.append(np.array([row.truth]))
         truth = line([0.0, float(x[-1])], [row.truth] * 2, "#d55e00", 1.6, "5 3")
-        layers.append(truth)
-        legend.append(entry("true value", truth))
-    limits = [0.0, 1.0] if row.names else around(every, room=0.05)
+        parts.append(("true value", truth))
+    limits = [0.0, 1.0] if row.names else around(*values, room=0.05)
     for trees, dash, what in ((used, "6 4", "in use"), (row.scale_trees, "2 3", "for the noise")):
         if what == "in use" or trees != used:
             mark = line([trees, trees], limits, "text", 1.2, dash)
-            layers.append(mark)
-            legend.append(entry(f"{trees:,} trees {what}", mark))
+            parts.append((f"{trees:,} trees {what}", mark))
     readings = [("mean", mean)]
     if row.scale.size:
         readings += [("2 std below", low), ("2 std above", high)]
-    elif len(row.loc) > 1:
+    elif n_models > 1:
         readings += [("lowest model", row.loc.min(axis=0)), ("highest", row.loc.max(axis=0))]
     return draw_curves(
         "members-by-trees",
         describe_growing(row),
         height,
         axis((0.0, x[-1]), "trees"),
-        [panel(limits, one_line(row.label, 40), layers)],
-        legend,
+        [panel(limits, one_line(row.label, 40), [part for _, part in parts])],
+        [entry(name, part) for name, part in parts if name],
         reading(x, "trees:", readings),
     )
 

@@ -40,17 +40,14 @@ def learning_figure(
 ) -> Curves:
     """Draw error, NLL, and noise with knowledge; bands are plus and minus one standard error.
 
-    Knowledge is left out where the method does not tell it.
-
-    The error goes on, dashed, to what is expected of twice as many rows.
+    Knowledge is left out where the method does not tell it. The error goes on, dashed, to what is
+    expected of twice as many rows.
     """
     sizes = curve.sizes.astype(np.float64)
     error_name = "wrong classes (%)" if curve.is_class else "RMSE"
     scale = 100.0 if curve.is_class else 1.0
-    error, error_se = (
-        scale * curve.mean("error", group),
-        scale * curve.standard_error("error", group),
-    )
+    error = scale * curve.mean("error", group)
+    error_se = scale * curve.standard_error("error", group)
     nll, nll_se = curve.mean("nll", group), curve.standard_error("nll", group)
     kinds = {"noise": curve.mean("noise", group), "knowledge": curve.mean("knowledge", group)}
     if np.isnan(kinds["knowledge"]).all():
@@ -66,9 +63,9 @@ def learning_figure(
     ahead = _ahead(curve.verdict(group), curve, group)
     errors = _with_band(sizes, error, error_se, style.colour)
     likelihoods = _with_band(sizes, nll, nll_se, _NLL)
-    shown = [error - error_se, error + error_se]
+    spans = [error - error_se, error + error_se]
     likely = [nll - nll_se, nll + nll_se]
-    (shown if not curve.is_class else likely).append(ahead)
+    (spans if not curve.is_class else likely).append(ahead)
     expected = line([sizes[-1], 2.0 * sizes[-1]], ahead, "text", 1.6, "2 3")
     (errors if not curve.is_class else likelihoods).append(expected)
     return draw_curves(
@@ -77,7 +74,7 @@ def learning_figure(
         height,
         axis((0.0, 2.0 * sizes[-1]), "rows learnt from"),
         [
-            panel(around(*shown, room=_HEADROOM), error_name, errors, 0.38),
+            panel(around(*spans, room=_HEADROOM), error_name, errors, 0.38),
             panel(around(*likely, room=_HEADROOM), "NLL (nats)", likelihoods, 0.32),
             panel(_from_zero(*kinds.values()), unit, list(parts.values()), 0.3),
         ],
@@ -99,11 +96,10 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int, one_model: b
     more = verdict.word == "more"
     agreeing = "lowered it" if more else f"brought less than {write(verdict.worth)}"
     verb = "fell" if verdict.gain >= 0.0 else "rose"
-    gain = verdict.gain if verdict.gain >= 0.0 else -verdict.gain
     interval = f"{_bare(verdict.low, is_class)} to {write(verdict.high)}"
     sentences = [
-        f"From {n_most // 2:,} to {n_most:,} rows, the {what} {verb} by {write(gain)} (90 % "
-        f"interval of the fall {interval}).",
+        f"From {n_most // 2:,} to {n_most:,} rows, the {what} {verb} by "
+        f"{write(abs(verdict.gain))} (90 % interval of the fall {interval}).",
         f"This doubling {agreeing} in {verdict.n_agreeing} of {verdict.n_repeats} repeats.",
     ]
     if more:

@@ -117,12 +117,12 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
     Dots that disagree are knowledge uncertainty; bars of equal length are data uncertainty.
     """
     mean = members.probabilities.mean(axis=0)
-    shown = np.argsort(-mean, kind="stable")[:_MOST_CLASSES]
-    labels = distinct([_class_label(members, int(c)) for c in shown])
-    bars = [{"c0": label, "c1": float(mean[c])} for label, c in zip(labels, shown, strict=True)]
+    codes = np.argsort(-mean, kind="stable")[:_MOST_CLASSES]
+    labels = distinct([_class_label(members, int(c)) for c in codes])
+    bars = [{"c0": label, "c1": float(mean[c])} for label, c in zip(labels, codes, strict=True)]
     dots = [
         {"c0": label, "c1": float(p), "c2": f"member {i + 1}"}
-        for label, c in zip(labels, shown, strict=True)
+        for label, c in zip(labels, codes, strict=True)
         for i, p in enumerate(members.probabilities[:, c])
     ]
     y = bars_of(labels, 130)
@@ -134,7 +134,7 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
         layer("bar", bar, values=bars, x=x, y=y),
         layer("point", dot, values=dots, x=x, y=y, tooltip=tips),
     ]
-    return {"height": max(90, 34 * len(shown)) + AXIS_HEIGHT, "layer": layers}
+    return {"height": max(90, 34 * len(codes)) + AXIS_HEIGHT, "layer": layers}
 
 
 def describe_members(means: np.ndarray, stds: np.ndarray) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.curves import Curves, draw_curves
-from gbuq_core.figures.curves.parts import Part, axis, band, entry, limits, line, panel, reading
+from gbuq_core.figures.curves.parts import axis, band, entry, limits, line, panel, reading
 from gbuq_core.figures.theme import VOICE_COLOURS
 from gbuq_core.presentation import one_line, percent
 
@@ -53,21 +53,15 @@ def law_figure(
     room = 0.02 * (ends[1] - ends[0]) if spikes else 0.0
     ends = [min([ends[0], *(place - room for place in at)]),
             max([ends[1], *(place + room for place in at)])]  # fmt: skip
-    whole = band(x, np.zeros(len(x)), heights, colour, 0.25)
-    layers: list[Part] = [whole]
-    legend = [entry("the law", whole)]
+    parts = [("the law", band(x, np.zeros(len(x)), heights, colour, 0.25))]
     for name, weight, own in voices:
         part = line(points, weight * own, VOICE_COLOURS[name], 1.8)
-        layers.append(part)
-        legend.append(entry(f"{VOICE_WORDS[name]}, {percent(weight, 0)}", part))
+        parts.append((f"{VOICE_WORDS[name]}, {percent(weight, 0)}", part))
     for place, chance in spikes:
         part = line([place, place], [0.0, chance * y[1]], colour, 5.0)
-        layers.append(part)
-        legend.append(entry(f"exactly {place:g}, {percent(chance, 0)}", part))
+        parts.append((f"exactly {place:g}, {percent(chance, 0)}", part))
     if math.isfinite(truth):
-        part = line([truth, truth], y, "#d55e00", 1.6, "5 3")
-        layers.append(part)
-        legend.append(entry("true value", part))
+        parts.append(("true value", line([truth, truth], y, "#d55e00", 1.6, "5 3")))
     label = "density" if kind == "density" else "probability"
     read = [
         ("the law", values),
@@ -79,8 +73,8 @@ def law_figure(
         alt,
         height,
         axis(ends, "" if names else one_line(target, 40), ticks),
-        [panel(y, label, layers)],
-        legend,
+        [panel(y, label, [part for _, part in parts])],
+        [entry(name, part) for name, part in parts],
         reading(points, "" if names else f"{one_line(target, 20)}:", read,
                 **({"names": list(names)} if names else {})),
     )  # fmt: skip

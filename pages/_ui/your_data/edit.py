@@ -16,7 +16,7 @@ from gbuq_core.figures.table.editing import (
     CurveLine,
     Editor,
     EditorCurve,
-    Told,
+    EditedNumber,
     editor_source,
     editor_spec,
     editor_styles,
@@ -182,7 +182,8 @@ def _editor(
     curve = _curve(digest, row, column, cells, now, scored)
     cell = edits.cells.get(column, own[column])
     as_text = [_texts(scored, shown, version) for version in (before, now)]
-    lines = [Told(name, *pair) for name, *pair in zip(_names(scored), *as_text, strict=True)]
+    texts = zip(_names(scored), *as_text, strict=True)
+    lines = [EditedNumber(*each) for each in texts]
     rows = row_map_of(scored, shown, row, _MOST_DOTS)
     moved = tuple(float(_amount(part[0], shown)) for part in now.uncertainty[1:])
     return Editor(
@@ -308,7 +309,7 @@ def _texts(scored: ScoredTable, shown: RowUncertainties, edited: EditedRow) -> l
     return [*first, data, knowledge, total, f"{edited.unfamiliarity:.2f}" if known else "not known"]
 
 
-def _words(lines: Sequence[Told], edits: Edits, edited: EditedRow) -> str:
+def _words(lines: Sequence[EditedNumber], edits: Edits, edited: EditedRow) -> str:
     """The edit in words; plain text that holds the user's."""
     if not edits.cells:
         return ""
