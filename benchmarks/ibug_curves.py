@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from benchmarks.ibug_data import Parts
+from benchmarks.ibug_data import Rows
 from gbuq_core import IBUGRegressor
 from gbuq_core.ibug.search import TREE_ORDERS
 from gbuq_core.metrics import nll_gaussian
@@ -18,7 +18,7 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 _MOST_TEST_ROWS = 1000  # of the curves; more rows make the means steadier, not other
 
 
-def tau_curves(model: IBUGRegressor, parts: Parts) -> list[dict[str, Any]]:
+def tau_curves(model: IBUGRegressor, parts: Rows) -> list[dict[str, Any]]:
     """One record for each order and share: NLL in nats and processor time in ms a row."""
     X, y = parts.X_test[:_MOST_TEST_ROWS], parts.y_test[:_MOST_TEST_ROWS]
     model.find_neighborhood(X[:8])  # compiled by now
@@ -38,7 +38,7 @@ def tau_curves(model: IBUGRegressor, parts: Parts) -> list[dict[str, Any]]:
     return records
 
 
-def family_gains(model: IBUGRegressor, parts: Parts) -> dict[str, dict[str, Any]]:
+def family_gains(model: IBUGRegressor, parts: Rows) -> dict[str, dict[str, Any]]:
     """Test NLL of the normal, and of the family of lowest validation NLL, for both kinds of fit."""
     near = model.find_neighborhood(parts.X_test)
     on_validation = model.find_validation()

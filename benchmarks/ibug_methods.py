@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.ibug_data import SCORES, Parts
+from benchmarks.ibug_data import SCORES, Rows
 from benchmarks.ibug_models import GRIDS, TREES, Trained, retrain, tune_model
 from benchmarks.ibug_pgbm import LEAVES
 from benchmarks.tables.protocol import Missing
@@ -93,7 +93,7 @@ def choose_scale(y: np.ndarray, near: Neighborhood, scoring: str) -> ScaleChoice
     return ScaleChoice(k, least, fitted.gamma, fitted.delta)
 
 
-def score(parts: Parts, predicted: Predicted) -> dict[str, float]:
+def score(parts: Rows, predicted: Predicted) -> dict[str, float]:
     """Scores on the test rows: CRPS, NLL and RMSE of what was tuned for each, others by CRPS."""
     y, loc, scale = parts.y_test, predicted.loc, predicted.scale
     scores = {
@@ -119,7 +119,7 @@ class SplitMethods:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Rows,
         pgbm_python: Path | None,
         trees: tuple[int, ...] = TREES,
         known: Mapping[str, Mapping[str, Any]] | None = None,
@@ -325,7 +325,7 @@ def check_pgbm(python: Path) -> None:
         raise Missing(f"PGBM is not installed: {python} cannot import it.")
 
 
-def fit_ibug(trained: Trained, parts: Parts, **choices: Any) -> IBUGRegressor:
+def fit_ibug(trained: Trained, parts: Rows, **choices: Any) -> IBUGRegressor:
     """IBUG tuned on the validation part with models that are trained already."""
     model = IBUGRegressor(trained, delta_unit=1.0, n_jobs=1, random_state=parts.seed, **choices)
     return model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)

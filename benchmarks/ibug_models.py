@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from benchmarks.ibug_data import Parts
+from benchmarks.ibug_data import Rows
 from gbuq_core.metrics import rmse
 
 # The paper's appendix B.2 has more values; these are the ones it selected most often.
@@ -89,7 +89,7 @@ def predict_with(library: str, model: Any, X: np.ndarray, n_trees: int) -> np.nd
     return np.asarray(mean, dtype=np.float64)
 
 
-def tune_model(library: str, parts: Parts, trees: tuple[int, ...] = TREES) -> Trained:
+def tune_model(library: str, parts: Rows, trees: tuple[int, ...] = TREES) -> Trained:
     """The best of a library's grid, trained on the fitting part and on all training rows."""
     began = time.process_time()
     best: Choice | None = None
@@ -103,7 +103,7 @@ def tune_model(library: str, parts: Parts, trees: tuple[int, ...] = TREES) -> Tr
     return _train(library, parts, best, trees[-1], began)
 
 
-def _train(library: str, parts: Parts, best: Choice, most: int, began: float) -> Trained:
+def _train(library: str, parts: Rows, best: Choice, most: int, began: float) -> Trained:
     settings = dict(best.settings)
     n_trees = settings.pop("n_trees")
     first = best.model
@@ -114,6 +114,6 @@ def _train(library: str, parts: Parts, best: Choice, most: int, began: float) ->
     return Trained(models, dict(best.settings), time.process_time() - began)
 
 
-def retrain(library: str, parts: Parts, settings: dict[str, int]) -> Trained:
+def retrain(library: str, parts: Rows, settings: dict[str, int]) -> Trained:
     """Both models anew with knobs that were chosen before."""
     return _train(library, parts, Choice(settings, np.nan, None), 10**9, time.process_time())

@@ -151,7 +151,7 @@ class Outcome(NamedTuple):
     wall_seconds: float
     core_seconds: float
     peak_megabytes: float
-    said: str
+    sentence: str
 
 
 def measure(path: Path) -> Outcome:
@@ -215,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows.append(
             [name, f"{outcome.megabytes:.1f}", f"{outcome.wall_seconds:.1f}",
              f"{outcome.core_seconds:.1f}", f"{outcome.peak_megabytes:.0f}", "yes" if met else "NO",
-             outcome.said]
+             outcome.sentence]
         )  # fmt: skip
         print(*rows[-1], sep=" | ", flush=True)
     head = ["file", "MB", "seconds", "of a core", "peak MB", "within", "said"]

@@ -36,6 +36,28 @@ class Split(NamedTuple):
     y_test: np.ndarray
 
 
+class Rows(NamedTuple):
+    """One split: rows to choose settings with, rows to judge them, both together, test rows."""
+
+    X_fit: np.ndarray
+    y_fit: np.ndarray
+    X_val: np.ndarray
+    y_val: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    seed: int = 0
+
+    @property
+    def X_all(self) -> np.ndarray:
+        """All training rows, those that choose last."""
+        return np.concatenate([self.X_fit, self.X_val])
+
+    @property
+    def y_all(self) -> np.ndarray:
+        """Their targets."""
+        return np.concatenate([self.y_fit, self.y_val])
+
+
 def median_seconds(run: Callable[[], Any], repeats: int, warm_ups: int = 1) -> float:
     """Median wall time of ``run`` in seconds, after ``warm_ups`` calls that compile and warm up."""
     for _ in range(warm_ups):

@@ -717,20 +717,12 @@ def _same(value: Any, other: Any) -> bool:
     return bool(np.array_equal(value, other))
 
 
-class _Members(NamedTuple):
-    """Means and variances (n_members, n_samples), and shares (n_members,) that sum to 1."""
-
-    means: FloatArray
-    variances: FloatArray
-    shares: FloatArray
-
-
-def _normal_members(distribution: Distribution) -> _Members | None:
-    """The members of a mixture of normals; a normal is its only member; None for other kinds."""
-    if isinstance(distribution, NormalDistribution):
-        return _Members(distribution.loc[None], np.square(distribution.scale)[None], np.ones(1))
-    if isinstance(distribution, MixtureDistribution):
-        return _Members(distribution.means, distribution.variances, distribution._shares())
+def _normal_members(law: Distribution) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Means, variances and shares of a mixture of normals, or of a normal; None for other kinds."""
+    if isinstance(law, NormalDistribution):
+        return law.loc[None], np.square(law.scale)[None], np.ones(1)
+    if isinstance(law, MixtureDistribution):
+        return law.means, law.variances, law._shares()
     return None
 
 

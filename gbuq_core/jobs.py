@@ -222,7 +222,8 @@ class JobRunner:
                 job = known
             fresh = job is None
             if job is None:
-                self._check_limits(user, slot)
+                self.limits.check_hourly(list(self._counted.get(user, ())), time.monotonic())
+                self.limits.check_held(self._held_by(user, slot))
                 job = self._live[key] = Job(key, total, background)
                 job.owner = user
             slots[slot] = job
@@ -296,11 +297,6 @@ class JobRunner:
         with self._lock:
             others = [slot for slot in self._slots.get(user, {}) if slot not in kept]
         self.release(user, others)
-
-    def _check_limits(self, user: Hashable, slot: str) -> None:
-        """Raise `LimitReached` if a user may start no further job (the lock is held)."""
-        self.limits.check_hourly(list(self._counted.get(user, ())), time.monotonic())
-        self.limits.check_held(self._held_by(user, slot))
 
     def _held_by(self, user: Hashable, but: str = "") -> int:
         """Bytes of a user's files and of the results in their slots, each counted once."""

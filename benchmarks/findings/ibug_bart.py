@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.ibug_data import Parts, load_parts
+from benchmarks.ibug_data import Rows, load_parts
 from benchmarks.ibug_methods import XBART_TREES
 from benchmarks.protocols.ibug import COMPARABLE, PROTOCOL
 from benchmarks.report import table_lines
@@ -20,7 +20,7 @@ from gbuq_core.metrics import crps_gaussian, rmse
 BURN_IN, DRAWS, EVERY = 200, 20, 10
 
 
-def draw_bart(parts: Parts, n_trees: int) -> tuple[np.ndarray, float]:
+def draw_bart(parts: Rows, n_trees: int) -> tuple[np.ndarray, float]:
     """Functions at the test rows, (n_draws, n_rows) in units of y, and the mean noise variance."""
     from stochtree import BARTModel
 
@@ -34,7 +34,7 @@ def draw_bart(parts: Parts, n_trees: int) -> tuple[np.ndarray, float]:
     return drawn, float(np.mean(model.global_var_samples))
 
 
-def measure(parts: Parts, n_trees: int) -> list[float]:
+def measure(parts: Rows, n_trees: int) -> list[float]:
     """RMSE, CRPS with the std of the functions alone, and CRPS with the noise."""
     drawn, noise = draw_bart(parts, n_trees)
     loc, knowledge = drawn.mean(axis=0), drawn.var(axis=0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
-from benchmarks.ibug_data import Parts, load_parts
+from benchmarks.ibug_data import Rows, load_parts
 from benchmarks.protocols.ibug import COMPARABLE, PROTOCOL
 from benchmarks.report import table_lines
 from gbuq_core.baselines import EuclideanNeighborsRegressor
@@ -31,7 +31,7 @@ class UnscaledNeighbors(KNeighborsRegressor):
         return np.ones(self.n_features_in_)
 
 
-def choose_unscaled(parts: Parts) -> UnscaledNeighbors:
+def choose_unscaled(parts: Rows) -> UnscaledNeighbors:
     """The k of least validation RMSE, not fitted."""
     fitted = UnscaledNeighbors().fit(parts.X_fit, parts.y_fit)
     counts = [k for k in CANDIDATES if k <= len(parts.y_fit)]
@@ -40,7 +40,7 @@ def choose_unscaled(parts: Parts) -> UnscaledNeighbors:
     return UnscaledNeighbors(n_neighbors=counts[int(np.argmin(errors))])
 
 
-def measure(parts: Parts, scaled_mean: bool) -> tuple[float, float]:
+def measure(parts: Rows, scaled_mean: bool) -> tuple[float, float]:
     """CRPS and RMSE of the test rows."""
     base = None if scaled_mean else choose_unscaled(parts)
     model = EuclideanNeighborsRegressor(base, n_important=parts.X_fit.shape[1], scoring="crps")
@@ -51,7 +51,7 @@ def measure(parts: Parts, scaled_mean: bool) -> tuple[float, float]:
     )
 
 
-def with_indicators(parts: Parts) -> Parts:
+def with_indicators(parts: Rows) -> Rows:
     """Energy with 16 columns, as in the paper: an indicator for each value of two of them."""
     values = {column: np.unique(parts.X_all[:, column]) for column in ENERGY_CATEGORIES}
 
@@ -63,7 +63,7 @@ def with_indicators(parts: Parts) -> Parts:
     return parts._replace(X_fit=X_fit, X_val=X_val, X_test=X_test)
 
 
-def row_of(name: str, every: list[Parts], paper: float) -> list[str]:
+def row_of(name: str, every: list[Rows], paper: float) -> list[str]:
     """CRPS with both means beside the paper's, and RMSE of both."""
     ours, theirs = (
         np.mean([measure(parts, scaled) for parts in every], axis=0) for scaled in (True, False)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.ibug_data import Parts, load_parts
+from benchmarks.ibug_data import Rows, load_parts
 from benchmarks.ibug_methods import NGBOOST_RATE, NGBOOST_ROWS, NGBOOST_TREES
 from benchmarks.protocols.ibug import COMPARABLE, PROTOCOL
 from benchmarks.report import table_lines
@@ -43,7 +43,7 @@ SETTINGS = (
 PUBLISHED = ("crps_raw", "rmse", "nll_raw", "interval")
 
 
-def measure(parts: Parts, setting: Setting) -> list[float]:
+def measure(parts: Rows, setting: Setting) -> list[float]:
     """CRPS, RMSE, NLL, interval score and trees, of test rows, trained on all training rows."""
     trees = choose_trees(parts, setting) if setting.stops else setting.trees
     model = _make(parts, setting, trees)
@@ -59,7 +59,7 @@ def measure(parts: Parts, setting: Setting) -> list[float]:
     ]
 
 
-def choose_trees(parts: Parts, setting: Setting) -> int:
+def choose_trees(parts: Rows, setting: Setting) -> int:
     """How many trees the least loss on the validation rows has."""
     model = _make(parts, setting, setting.trees)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -70,7 +70,7 @@ def choose_trees(parts: Parts, setting: Setting) -> int:
     return setting.trees if model.best_val_loss_itr is None else int(model.best_val_loss_itr) + 1
 
 
-def _make(parts: Parts, setting: Setting, trees: int) -> Any:
+def _make(parts: Rows, setting: Setting, trees: int) -> Any:
     from ngboost import NGBRegressor
     from ngboost.scores import CRPScore, LogScore
 

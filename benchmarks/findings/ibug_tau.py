@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.ibug_curves import SHARES
-from benchmarks.ibug_data import Parts, load_parts
+from benchmarks.ibug_data import Rows, load_parts
 from benchmarks.ibug_models import retrain
 from benchmarks.protocols.ibug import SETS
 from benchmarks.report import table_lines
@@ -24,7 +24,7 @@ class Cost(NamedTuple):
     mean: float
 
 
-def costs(parts: Parts, depth: int, n_trees: int, repeats: int) -> dict[float, Cost]:
+def costs(parts: Rows, depth: int, n_trees: int, repeats: int) -> dict[float, Cost]:
     """For each share of the first trees: medians over repeats, each of all test rows."""
     trained = retrain("catboost", parts, {"depth": depth, "n_trees": n_trees})
     model = IBUGRegressor(trained, n_jobs=1, random_state=parts.seed)

@@ -7,14 +7,13 @@ come with scikit-learn: `BUILTIN`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
 
-from benchmarks.report import load_split
+from benchmarks.report import Rows, load_split
 
 ROWS = {
     "boston": 506, "concrete": 1030, "energy": 768, "power": 9568, "protein": 45730, "wine": 1599,
@@ -37,27 +36,6 @@ FOREIGN = {
 }  # fmt: skip
 SMOKE_ROWS = 120
 SEED_OF_TEST_ROWS = 1000  # of made-up sets: that of their training rows is below it
-
-
-class Rows(NamedTuple):
-    """One split: rows to choose settings with, rows to judge them, both together, test rows."""
-
-    X_fit: np.ndarray
-    y_fit: np.ndarray
-    X_val: np.ndarray
-    y_val: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-
-    @property
-    def X_all(self) -> np.ndarray:
-        """All training rows."""
-        return np.concatenate([self.X_fit, self.X_val])
-
-    @property
-    def y_all(self) -> np.ndarray:
-        """Their targets."""
-        return np.concatenate([self.y_fit, self.y_val])
 
 
 def whole_rows(data_dir: Path, name: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import ibug_curves, ibug_methods
-from benchmarks.ibug_data import Parts, load_parts
+from benchmarks.ibug_data import Rows, load_parts
 from benchmarks.ibug_methods import METHODS, PGBM_PYTHON, SCORINGS, SplitMethods, fit_ibug
 from benchmarks.ibug_models import TREES
 from benchmarks.protocols import data
@@ -52,15 +52,15 @@ def run(task: Task) -> Found:
     return Found(scores, predicted.settings)
 
 
-def _few(parts: Parts) -> Parts:
+def _few(parts: Rows) -> Rows:
     n = data.SMOKE_ROWS
-    return Parts(
+    return Rows(
         parts.X_fit[:n], parts.y_fit[:n], parts.X_val[: n // 4], parts.y_val[: n // 4],
         parts.X_test[:n], parts.y_test[:n], parts.seed,
     )  # fmt: skip
 
 
-def _tau(model: Any, parts: Parts) -> dict[str, float]:
+def _tau(model: Any, parts: Rows) -> dict[str, float]:
     scores = {}
     for record in ibug_curves.tau_curves(model, parts):
         where = f"{record['order']}_{record['share']:g}"
@@ -69,7 +69,7 @@ def _tau(model: Any, parts: Parts) -> dict[str, float]:
     return scores
 
 
-def _families(model: Any, parts: Parts) -> dict[str, float]:
+def _families(model: Any, parts: Rows) -> dict[str, float]:
     gains = ibug_curves.family_gains(model, parts)
     return {f"gain_{fit}": gain["normal"] - gain["nll"] for fit, gain in gains.items()}
 

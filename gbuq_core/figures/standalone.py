@@ -7,6 +7,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -18,7 +19,6 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import FOLDER, renderer_source, renderer_styles
 from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_curves
 from gbuq_core.figures.guess import guess_source, guess_styles
-from gbuq_core.figures.html_page import html_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
         style += guess_styles()
     body = "\n".join(_section(section, i) for i, section in enumerate(whole))
     head = f"<p class='lead'>{escape(lead)}</p>\n" if lead else ""
-    return html_page(title, f"{head}{body}\n</main>", scripts, style)
+    return html_page(title, head + body, scripts, style)
 
 
 def _as_section(part: Part) -> Section:
@@ -243,3 +243,40 @@ def _is_number(text: str) -> bool:
     [True, True, True, True, False, False]
     """
     return not text or (text[0] in "0123456789.+-\u2212\u2013\u221e" and text.count(" ") <= 2)
+
+
+def html_page(title: str, body: str, scripts: Sequence[str], style: str) -> str:
+    """A whole page, which may not use the network: its policy allows these scripts and this style.
+
+    >>> "<h1>a &lt; b</h1>" in html_page("a < b", "", [], "")
+    True
+    """
+    allowed = " ".join(_hash(script) for script in scripts) or "'none'"
+    modules = "\n".join(f'<script type="module">{script}</script>' for script in scripts)
+    policy = (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{body}
+</main>
+{modules}
+</body>
+</html>
+"""
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

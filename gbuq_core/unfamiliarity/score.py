@@ -497,14 +497,13 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             Judge in the place of this training row, as `judge_instead`.
         """
         raw = self._read(X)
-        if row is not None:
-            fold = self._fold_without(row)
-            encoded = encode_rows(fold.space, raw)
-            judged = self._instead(fold, encoded, row)
-            return Explained(judged, self._all_reasons(judged, raw, [fold], [encoded]))
-        every = [encode_rows(fold.space, raw) for fold in self._folds]
-        judged = self._judge_all(every)
-        return Explained(judged, self._all_reasons(judged, raw, self._folds, every))
+        folds = self._folds if row is None else [self._fold_without(row)]
+        encoded = [encode_rows(fold.space, raw) for fold in folds]
+        if row is None:
+            judged = self._judge_all(encoded)
+        else:
+            judged = self._instead(folds[0], encoded[0], row)
+        return Explained(judged, self._all_reasons(judged, raw, folds, encoded))
 
     def _fold_without(self, row: int) -> Fold:
         """The fold that did not learn from a training row."""

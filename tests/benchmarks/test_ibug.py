@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from tolerances import CANCELLED
 
-from benchmarks.ibug_data import Parts
+from benchmarks.ibug_data import Rows
 from benchmarks.ibug_methods import SplitMethods, choose_scale, fit_ibug, virtual_ensemble
 from benchmarks.ibug_models import Trained
 from benchmarks.tables.protocol import Missing
@@ -25,7 +25,7 @@ def parts():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(260, 2))
     y = np.sin(6 * X[:, 0]) + (0.05 + X[:, 1]) * rng.normal(size=260)
-    return Parts(X[:160], y[:160], X[160:220], y[160:220], X[220:], y[220:], 3)
+    return Rows(X[:160], y[:160], X[160:220], y[160:220], X[220:], y[220:], 3)
 
 
 @pytest.fixture(scope="module")

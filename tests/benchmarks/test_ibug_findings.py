@@ -7,7 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
 from benchmarks.findings import ibug_knn, ibug_settings, ibug_tau
-from benchmarks.ibug_data import Parts
+from benchmarks.ibug_data import Rows
 from benchmarks.protocols.ibug import PROTOCOL
 from benchmarks.tables.protocol import Found
 
@@ -19,7 +19,7 @@ def made_up_parts(scale_of_noise=1.0, n=150):
     y = 10.0 * X[:, 0] + 0.1 * rng.normal(size=n)
     X = X * (1.0, scale_of_noise)
     a, b = n // 2, 3 * n // 4
-    return Parts(X[:a], y[:a], X[a:b], y[a:b], X[b:], y[b:], seed=0)
+    return Rows(X[:a], y[:a], X[a:b], y[a:b], X[b:], y[b:], seed=0)
 
 
 def test_the_mean_of_unscaled_neighbours_depends_on_units():
@@ -44,7 +44,7 @@ def test_indicators_make_sixteen_columns_of_energys_eight():
     X = rng.normal(size=(200, 8))
     X[:, 5], X[:, 7] = rng.integers(2, 6, 200), rng.integers(0, 6, 200)
     y = X[:, 0]
-    parts = Parts(X[:100], y[:100], X[100:150], y[100:150], X[150:], y[150:], seed=0)
+    parts = Rows(X[:100], y[:100], X[100:150], y[100:150], X[150:], y[150:], seed=0)
     found = ibug_knn.with_indicators(parts).X_test
     assert found.shape == (50, 16)
     np.testing.assert_array_equal(found[:, :6], X[150:, [0, 1, 2, 3, 4, 6]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.findings import ibug_bart, ibug_ngboost
-from benchmarks.ibug_data import Parts
+from benchmarks.ibug_data import Rows
 
 
 def made_up_parts(n=150):
@@ -13,7 +13,7 @@ def made_up_parts(n=150):
     X = rng.uniform(size=(n, 2))
     y = 10.0 * X[:, 0] + 0.1 * rng.normal(size=n)
     a, b = n // 2, 3 * n // 4
-    return Parts(X[:a], y[:a], X[a:b], y[a:b], X[b:], y[b:], seed=0)
+    return Rows(X[:a], y[:a], X[a:b], y[a:b], X[b:], y[b:], seed=0)
 
 
 def test_ngboost_with_crps_creeps_in_the_targets_own_unit():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusal_parts import refused
 from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.distribution import LogDistribution, NormalDistribution, StudentDistribution
@@ -114,10 +115,8 @@ def test_what_varies_is_drawn_of_a_wide_table():
     ],
 )
 def test_rows_that_cannot_be_drawn_are_refused_in_one_sentence(X, columns, error, sentence):
-    with pytest.raises(error, match=sentence) as caught:
+    with refused(error, sentence):
         grid_result().plot(X, columns=columns)
-    assert str(caught.value).count(".") <= 2
-    assert "\n" not in str(caught.value)
 
 
 def test_over_one_feature_uncertainties_are_stacked():

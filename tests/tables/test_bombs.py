@@ -41,8 +41,8 @@ def test_an_attack_takes_little_memory_and_time(name, monkeypatch):
     # A page that another test has run stands as the main module, which a new process would import.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     measured = measure_apart(ATTACKS[name]())
-    assert SAID[name] in measured.said
-    assert measured.said.endswith(".")
+    assert SAID[name] in measured.sentence
+    assert measured.sentence.endswith(".")
     assert measured.peak_megabytes <= MOST_MB
     assert measured.core_seconds <= MOST_SECONDS
 

@@ -46,7 +46,9 @@ def thin_sheet(sheet: PanelSheet, most_frames: int = 3) -> PanelSheet:
     live = None if sheet.live is None else _needed(sheet.live, knobs)
     sizes = [np.size(method.members) for method in live.ensembles] if live is not None else []
     if live is not None and sum(sizes) > _MOST_MEMBERS:
-        knobs = [_hidden(knob) for knob in knobs]
+        # Knobs for members stand still, as `LiveKnob.needs` has it.
+        asking = {key for keys in _MEMBER_KNOBS.values() for key in keys}
+        knobs = [k._replace(needs={k.key: (-1,)}) if k.key in asking else k for k in knobs]
         live = _needed(live, knobs)
     thin = replace(sheet, knobs=knobs, live=live)
     return _fewer_frames(thin, most_frames) if sheet.frame_values is not None else thin
@@ -74,12 +76,6 @@ def _fewer_choices(knob: LiveKnob) -> LiveKnob:
         choices=tuple(knob.choices[i] for i in places),
         texts=tuple(knob.texts[i] for i in places),
     )
-
-
-def _hidden(knob: LiveKnob) -> LiveKnob:
-    """A knob for members stands still, as `LiveKnob.needs` has it; others stay."""
-    asks = any(knob.key in keys for keys in _MEMBER_KNOBS.values())
-    return knob._replace(needs={knob.key: (-1,)}) if asks else knob
 
 
 def _needed(live: Live, knobs: Collection[LiveKnob]) -> Live:

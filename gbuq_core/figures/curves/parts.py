@@ -46,16 +46,11 @@ def panel(
 
 def reading(x: Any, label: str, values: Iterable[tuple[Any, ...]], **more: Any) -> Part:
     """What is read at each x: names with their values, and maybe the role of a live part."""
-    read = [
-        {"name": name, "at": _known(at), **({"role": role[0]} if role else {})}
-        for name, at, *role in values
-    ]
+    read = []
+    for name, at, *role in values:
+        known = [None if math.isnan(value) else value for value in rounded(at)]
+        read.append({"name": name, "at": known, **({"role": role[0]} if role else {})})
     return {"x": rounded(x), "label": label, "values": read, **more}
-
-
-def _known(values: Any) -> list[float | None]:
-    """Rounded values with None where there is none."""
-    return [None if math.isnan(value) else value for value in rounded(values)]
 
 
 def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:

@@ -91,20 +91,16 @@ def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
 def describe_row_map(rows: RowMap) -> str:
     """The map in words: typical uncertainties, and the row of most knowledge uncertainty."""
     is_known = not np.isnan(rows.knowledge).any()
-    if not (is_known and rows.knowledge.any()):
-        none = (
-            "No row has knowledge uncertainty" if is_known else "Knowledge uncertainty is unknown"
-        )
-        return (
-            f"{len(rows.number):,} rows. Data uncertainty has a median of "
-            f"{short(np.median(rows.data))} ({rows.unit}). {none}."
-        )
+    median = short(np.median(rows.data))
+    start = f"{len(rows.number):,} rows. Data uncertainty has a median of {median}"
+    if not is_known:
+        return f"{start} ({rows.unit}). Knowledge uncertainty is unknown."
+    if not rows.knowledge.any():
+        return f"{start} ({rows.unit}). No row has knowledge uncertainty."
     at = int(np.argmax(rows.knowledge))
     share = float(np.mean(rows.data >= rows.knowledge))
     return (
-        f"{len(rows.number):,} rows. Data uncertainty has a median of "
-        f"{short(np.median(rows.data))}, knowledge uncertainty of "
-        f"{short(np.median(rows.knowledge))} ({rows.unit}); in "
+        f"{start}, knowledge uncertainty of {short(np.median(rows.knowledge))} ({rows.unit}); in "
         f"{100 * share:.0f} % of the rows data uncertainty is the larger. The members disagree "
         f"most about row {rows.number[at]:d}: its knowledge uncertainty is "
         f"{short(rows.knowledge[at])}."

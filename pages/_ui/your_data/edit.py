@@ -14,9 +14,9 @@ from gbuq_core.figures.curves import pack_curves
 from gbuq_core.figures.handles import Handle
 from gbuq_core.figures.table.editing import (
     CurveLine,
+    EditedNumber,
     Editor,
     EditorCurve,
-    EditedNumber,
     editor_source,
     editor_spec,
     editor_styles,
