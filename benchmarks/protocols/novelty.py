@@ -8,7 +8,6 @@ the other foreign: half of the former trains, the rest of them and all of the la
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -74,33 +73,11 @@ class ProtocolSettings:
 class ProtocolRun(NamedTuple):
     """AUROC of every score in every experiment."""
 
-    settings: ProtocolSettings
-    # `feature`, `half`: (n_experiments,): which feature is cut, and which half trains
-    feature: npt.NDArray[np.int64]
-    half: npt.NDArray[np.int64]
-    relevant: npt.NDArray[np.bool_]  # (n_experiments,): whether the target depends on that feature
     auroc: Array  # (n_scores, n_experiments): in the order of `SCORES`; foreign rows are positive
-    seconds: float
 
     def mean(self, score: str) -> float:
         """Mean AUROC of a score over the experiments."""
         return float(self.auroc[SCORES.index(check_choice("score", score, SCORES))].mean())
-
-
-class ProtocolRow(NamedTuple):
-    """A score over the experiments, beside the paper's mean.
-
-    low, high : the 2.5th and 97.5th percentile of the experiments, as the table's brackets;
-    relevant, irrelevant : means over the features that the target does and does not depend on.
-    """
-
-    key: str
-    mean: float
-    low: float
-    high: float
-    relevant: float
-    irrelevant: float
-    paper: float
 
 
 def make_linear(
@@ -144,45 +121,12 @@ def run_protocol(
         settings.rows, settings.features, settings.relevant, settings.law, settings.seed
     )
     areas = np.zeros((len(SCORES), len(chosen)))
-    began = time.perf_counter()
     with stage(len(chosen)):
         for i, (feature, half) in enumerate(chosen):
             tick(i)
             with stage(1, span=1):
                 areas[:, i] = _run_one(settings, X, y, feature, half)
-    cut = np.array(chosen, dtype=np.int64)
-    return ProtocolRun(
-        settings,
-        cut[:, 0],
-        cut[:, 1],
-        cut[:, 0] < settings.relevant,
-        areas,
-        time.perf_counter() - began,
-    )
-
-
-def summarise_protocol(run: ProtocolRun) -> tuple[ProtocolRow, ...]:
-    """The scores over the experiments, in the order of `SCORES`; NaN for what was not run."""
-    rows = []
-    papers = PAPER_AUROC[run.settings.leaf_model]
-    for key, paper, values in zip(SCORES, papers, run.auroc, strict=True):
-        low, high = np.percentile(values, [2.5, 97.5])
-        matters, matters_not = (
-            float(values[kind].mean()) if kind.any() else math.nan
-            for kind in (run.relevant, ~run.relevant)
-        )
-        rows.append(
-            ProtocolRow(
-                key,
-                float(values.mean()),
-                float(low),
-                float(high),
-                matters,
-                matters_not,
-                paper,
-            )
-        )
-    return tuple(rows)
+    return ProtocolRun(areas)
 
 
 def split_rows(

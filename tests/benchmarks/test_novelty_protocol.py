@@ -12,7 +12,6 @@ from benchmarks.protocols.novelty import (
     make_linear,
     run_protocol,
     split_rows,
-    summarise_protocol,
 )
 from gbuq_core.errors import InvalidParameter
 
@@ -35,25 +34,10 @@ def test_novelty_tells_both_kinds_of_features_and_beats_isolation(run):
 
 def test_conditional_novelty_tells_only_features_that_matter(run):
     matters, matters_not = run.auroc[SCORES.index("conditional_novelty")]
-    assert run.relevant.tolist() == [True, False]
     assert matters > 0.7
     # an AUROC of chance has a standard error of 0.015 with 500 and 1,000 rows: four of them, and
     # some for the trees that do cut the other feature
     assert abs(matters_not - 0.5) < 0.1
-
-
-def test_the_summary_is_over_the_experiments(run):
-    rows = summarise_protocol(run)
-    assert tuple(row.key for row in rows) == SCORES
-    for row, values in zip(rows, run.auroc, strict=True):
-        assert math.isclose(row.mean, values.mean())
-        assert row.low <= row.mean <= row.high
-        assert (row.relevant, row.irrelevant) == tuple(values)
-    alone = run._replace(
-        feature=run.feature[:1], half=run.half[:1], relevant=run.relevant[:1],
-        auroc=run.auroc[:, :1],
-    )  # fmt: skip
-    assert math.isnan(summarise_protocol(alone)[0].irrelevant)
 
 
 @pytest.mark.parametrize("law", ["uniform", "normal"])
