@@ -31,6 +31,5 @@ def panel_of(ground, method="macau_linear", note="", **more):
         "knowledge": np.full(len(x), 0.16), "scale": np.full(len(x), 0.5), "factor": 1.0,
         "inner_lower": x / 2 - 0.6, "inner_upper": x / 2 + 0.6, "lower": x / 2 - 1.0,
         "upper": x / 2 + 1.0, "curves": (score_of(np.abs(x - 5.0) - 5.0),),
-        "signed_inference": None,
     }  # fmt: skip
     return MethodPanel(method, HeteroscedasticView(**(fields | more)), note)

@@ -289,9 +289,9 @@ PROTOCOL = Protocol(
             for level in LEVELS
         ),
         *(
-            Score(f"auroc_{key}", f"AUROC of foreign rows, {kind.label[0].lower()}{kind.label[1:]}",
+            Score(f"auroc_{key}", f"AUROC of foreign rows, {label[0].lower()}{label[1:]}",
                   True)
-            for key, kind in FOREIGN_SCORES.items()
+            for key, label in FOREIGN_SCORES.items()
         ),
     ),
     published=_NUMBERS,

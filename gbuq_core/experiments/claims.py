@@ -125,9 +125,9 @@ def claim_table(claims: Sequence[Claim], head: str = "The paper") -> list[tuple[
     return [(head, "Here", "Verdict"), *rows]
 
 
-def chips_of(claims: Sequence[Claim], most: int = 3) -> tuple[Claim, ...]:
-    """The first claims that have a chip."""
-    return tuple(claim for claim in claims if claim.chip)[:most]
+def chips_of(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The first three claims that have a chip."""
+    return tuple(claim for claim in claims if claim.chip)[:3]
 
 
 def verdict_of(value: float, whole: float, part: float) -> str:

@@ -92,6 +92,15 @@ class EnsembleMethod(NamedTuple):
         """Its estimator, not fitted."""
         return self.builder.make(**arguments)
 
+    def describe(self, n_members: int, n_trees: int) -> str:
+        """Its name with what its members are."""
+        members = f"{n_members} models of {n_trees:,} trees"
+        if self.virtual:
+            members = f"{n_members} truncations of one model of {n_trees:,} trees"
+        elif not self.boosting:
+            members = f"one forest of {n_trees:,} trees in {n_members} groups"
+        return f"{self.label} ({members})"
+
 
 def ensemble_methods(task: str, keys: Sequence[str]) -> Mapping[str, EnsembleMethod]:
     """The methods of these keys, in this order.

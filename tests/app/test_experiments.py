@@ -46,7 +46,7 @@ VIEWS = {
     "heteroscedastic": (
         {}, ("show_total", True), ("show_data", False), ("show_knowledge", False), ("level", 0.5),
         ("own_scale", True), ("conformal", True), ("left_from", -4), ("right_to", 30),
-        ("tail", "ends at 5.2"), *(("score", SCORES[key].label) for key in CHOSEN_SCORES[1:]),
+        ("tail", "ends at 5.2"), *(("score", SCORES[key]) for key in CHOSEN_SCORES[1:]),
         ("log", True), ("focus", True),
     ),
     "soft_trees": ({}, ("show", "bands"), ("shown", 5), ("draws", 50), ("draw_seed", 3)),

@@ -9,9 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -199,8 +198,8 @@ def cycle_sheet(
 ) -> PanelSheet:
     """The energy with a chain on it for every sampler, and three charts under each."""
     columns = len(cycles)
-    rows = (_size_strip, _energy_strip, _moves_strip)
     top = max(float(np.nanmax(cycle.sizes)) for cycle in cycles)
+    strips = [_strips(cycle, truth.step_limit, top) for cycle in cycles]
     return PanelSheet(
         panels=[_panel(cycle, energy, truth.step_limit) for cycle in cycles],
         columns=columns,
@@ -213,7 +212,7 @@ def cycle_sheet(
         frame_values=[int(step) for step in cycles[0].steps],
         frames_per_second=_FRAMES_PER_SECOND,
         start_frame=min(_TRAIL, len(cycles[0].steps) // 2),
-        strips=[row(cycle, truth.step_limit, top) for row in rows for cycle in cycles],
+        strips=[strip for row in zip(*strips, strict=True) for strip in row],
         strip_columns=columns,
         strip_height=72,
         alt=alt,
@@ -253,53 +252,40 @@ def _chain(cycle: CycleTrace, step_limit: float) -> Points:
     )
 
 
-def _shared(cycle: CycleTrace) -> dict[str, Any]:
-    """What the charts have in common: their x and the stretches that explore."""
+def _strips(cycle: CycleTrace, step_limit: float, top: float) -> list[Strip]:
+    """Step sizes, energy and moves over the steps, with the stretches that explore."""
+    style = SAMPLERS[cycle.sampler]
     steps = np.asarray(cycle.steps, dtype=np.float64)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], cycle.exploring.astype(np.int8), [0]])))
     ends = [(steps[low], steps[min(high, len(steps) - 1)]) for low, high in edges.reshape(-1, 2)]
-    return {"x": steps, "frame_x": steps, "shaded": ends, "x_label": "step of the cycle"}
-
-
-def _size_strip(cycle: CycleTrace, step_limit: float, top: float) -> Strip:
-    label = SAMPLERS[cycle.sampler].label
-    limit = np.full(len(cycle.steps), step_limit)
-    return Strip(
-        title=f"{label}: step size",
-        lines=[
-            StripLine("longest stable", limit, "text", dash=True),
-            StripLine("step size", cycle.sizes, SAMPLERS[cycle.sampler].colour),
-        ],
-        y_limits=(0.0, 1.08 * max(top, step_limit)),
-        legend="narrow",
-        **_shared(cycle),
-    )
-
-
-def _energy_strip(cycle: CycleTrace, step_limit: float, top: float) -> Strip:
-    label = SAMPLERS[cycle.sampler].label
-    return Strip(
-        title=f"{label}: energy",
-        y_label="nats",
-        lines=[StripLine("energy", cycle.energy, SAMPLERS[cycle.sampler].colour)],
-        y_limits=(0.0, _HIGHEST),
-        mode="grow",
-        legend=False,
-        **_shared(cycle),
-    )
-
-
-def _moves_strip(cycle: CycleTrace, step_limit: float, top: float) -> Strip:
-    label = SAMPLERS[cycle.sampler].label
-    return Strip(
-        title=f"{label}: moves",
-        y_label="length, log",
-        lines=[
-            StripLine("pull of the gradient", cycle.pulls, _PULL),
-            StripLine("kick of the noise", cycle.kicks, _KICK),
-        ],
-        log=True,
-        y_limits=(1e-3, 10.0),
-        mode="grow",
-        **_shared(cycle),
-    )
+    strip = partial(Strip, x=steps, frame_x=steps, shaded=ends, x_label="step of the cycle")
+    return [
+        strip(
+            title=f"{style.label}: step size",
+            lines=[
+                StripLine("longest stable", np.full(len(steps), step_limit), "text", dash=True),
+                StripLine("step size", cycle.sizes, style.colour),
+            ],
+            y_limits=(0.0, 1.08 * max(top, step_limit)),
+            legend="narrow",
+        ),
+        strip(
+            title=f"{style.label}: energy",
+            y_label="nats",
+            lines=[StripLine("energy", cycle.energy, style.colour)],
+            y_limits=(0.0, _HIGHEST),
+            mode="grow",
+            legend=False,
+        ),
+        strip(
+            title=f"{style.label}: moves",
+            y_label="length, log",
+            lines=[
+                StripLine("pull of the gradient", cycle.pulls, _PULL),
+                StripLine("kick of the noise", cycle.kicks, _KICK),
+            ],
+            log=True,
+            y_limits=(1e-3, 10.0),
+            mode="grow",
+        ),
+    ]

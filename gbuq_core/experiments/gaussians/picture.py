@@ -52,11 +52,7 @@ def chart_rows(
 def _compare(title: str, runs: Sequence[SamplerRun], frames: Ints, part: str) -> Strip:
     """All samplers in one chart, as far as the race has gone."""
     lines = [
-        StripLine(
-            SAMPLERS[run.sampler].label,
-            getattr(run, part),
-            SAMPLERS[run.sampler].colour,
-        )
+        StripLine(SAMPLERS[run.sampler].label, getattr(run, part), SAMPLERS[run.sampler].colour)
         for run in runs
         if np.array_equal(run.steps, frames)
     ]

@@ -148,16 +148,8 @@ def describe_heart(run: HeartRun) -> str:
 
 def _describe_method(maps: HeartMaps, view: str) -> str:
     scores = score_heart(maps, view)
-    kind = METHODS[maps.method]
-    n_members = int(maps.n_members[-1])
-    trees = f"{int(maps.n_trees[-1]):,} trees"
-    what = {
-        True: f"{n_members} truncations of one model of {trees}",
-        False: f"{n_members} models of {trees}",
-    }[kind.virtual]
-    if not kind.boosting:
-        what = f"one forest of {trees} in {n_members} groups"
-    text = f"{kind.label} ({what}): "
+    members = METHODS[maps.method].describe(int(maps.n_members[-1]), int(maps.n_trees[-1]))
+    text = f"{members}: "
     if math.isnan(scores.knowledge_filled):
         text += "knowledge uncertainty needs at least two members"
     else:

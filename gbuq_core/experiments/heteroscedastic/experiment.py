@@ -101,7 +101,7 @@ def foreign_section(
     keys = [key for key in SCORES if any(a.key == key for score in scores for a in score.auroc)]
     level = next((score.outside[0].level for score in scores if score.outside), None)
     held = [] if level is None else [f"In {100 * level:g} %, left / right of the rows"]
-    lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys), *held)]
+    lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key] for key in keys), *held)]
     for score in scores:
         aurocs = {a.key: _beside(a.value, a.paper) for a in score.auroc}
         shares = " / ".join(_share(part.observed) for part in score.outside)

@@ -114,11 +114,11 @@ def predict_rows(
     if not kind.parts:
         nothing = np.zeros(len(X))
         (key,) = kind.scores
-        only = ScoreCurve(key, SCORES[key].label, model.score_novelty(X), None)
+        only = ScoreCurve(key, SCORES[key], model.score_novelty(X), None)
         return Prediction(None, nothing, nothing, nothing, (), (only,), None)
     loc, uncertainty = _moments(model, X)
     curves = [
-        ScoreCurve(part, SCORES[part].label, values, None)
+        ScoreCurve(part, SCORES[part], values, None)
         for part, values in zip(PARTS, uncertainty, strict=True)
         if scored and part in kind.scores
     ]
@@ -150,7 +150,7 @@ def _novelty_curve(novelty: Any, key: str) -> ScoreCurve:
     values = getattr(novelty, key)
     if key == "inference_novelty":
         values = np.abs(values)
-    return ScoreCurve(key, SCORES[key].label, values, getattr(novelty, f"{key}_std"))
+    return ScoreCurve(key, SCORES[key], values, getattr(novelty, f"{key}_std"))
 
 
 def _own_intervals(model: Any, X: Array) -> tuple[LevelInterval, ...]:
@@ -251,7 +251,6 @@ class HeteroscedasticView:
     inner_upper: Array | None
     factor: float  # of the conformal step at this level; 1 without it
     curves: tuple[ScoreCurve, ...]
-    signed_inference: Array | None  # (n_grid,): inference novelty with its sign
 
     def curve(self, key: str) -> ScoreCurve | None:
         """The curve of a score, None if the method has no such score."""
@@ -347,7 +346,6 @@ def view_heteroscedastic(
         inner_upper=inner_upper,
         factor=factor,
         curves=at.curves,
-        signed_inference=at.signed_inference,
     )
 
 

@@ -75,8 +75,6 @@ def heteroscedastic_figure(
     methods: Sequence[MethodPanel],
     settings: HeteroscedasticSettings,
     knobs: Sequence[LiveKnob] = (),
-    height: int = 316,
-    below: int = 96,
     quiet: bool = False,
 ) -> Curves:
     """Panels of methods on shared axes, with a score under each; without one, the rows alone.
@@ -85,8 +83,7 @@ def heteroscedastic_figure(
     lie, and all knobs but one wait behind a button.
     """
     columns = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1
-    if len(methods) > columns:
-        height, below = int(0.52 * height), int(0.68 * below)
+    height, below = (164, 65) if len(methods) > columns else (316, 96)  # with its lower panel
     seen = _Seen(data, settings, methods, quiet)
     # The same parts in every panel: made once.
     behind, truth = [*hatches(seen.x, ~seen.support), _dots(seen)], _truth(seen)
@@ -151,7 +148,7 @@ def judge(view: HeteroscedasticView | None, key: str) -> DrawnScore | None:
     if curve.key in PARTS:
         values = np.sqrt(values)
     if curve.key != key:
-        label += f"; no {SCORES[key].label.lower().removesuffix(' uncertainty')}"
+        label += f"; no {SCORES[key].lower().removesuffix(' uncertainty')}"
     # Rows are uniform where they can lie, as the places of the picture are.
     return DrawnScore(
         curve.key, label, values, float(np.quantile(values[view.support], USUAL / 100.0))
@@ -162,7 +159,7 @@ def label_of(key: str) -> str:
     """A score's name with its unit, for a panel."""
     if key in PARTS:
         return f"{key}, std"
-    name = SCORES[key].label.lower()
+    name = SCORES[key].lower()
     if key == "inference_novelty":
         return f"|{name}|, z"
     return f"{name}, z" if key.endswith("novelty") else name

@@ -43,11 +43,6 @@ class HeteroscedasticMethod(NamedTuple):
         """How people write it."""
         return self.record.label
 
-    @property
-    def about(self) -> str:
-        """What it does, in a sentence."""
-        return self.record.about
-
 
 def _method_of(record: Method) -> HeteroscedasticMethod:
     """What the page makes of a record.
@@ -72,44 +67,20 @@ _METHODS = {
 METHODS: Mapping[str, HeteroscedasticMethod] = MappingProxyType(_METHODS)
 
 
-class HeteroscedasticScoreKind(NamedTuple):
-    """A score that can detect foreign rows: its name, a sentence, its unit."""
-
-    label: str
-    about: str
-    unit: str
-
-
 _SCORES = {
-    "total": HeteroscedasticScoreKind(
-        "Total uncertainty", "Data and knowledge uncertainty.", "squared units of y"
-    ),
-    "data": HeteroscedasticScoreKind(
-        "Data uncertainty", "Noise that more rows would not remove.", "squared units of y"
-    ),
-    "knowledge": HeteroscedasticScoreKind(
-        "Knowledge uncertainty", "How much the trees or members differ.", "squared units of y"
-    ),
-    "novelty": HeteroscedasticScoreKind(
-        "Novelty", "Distance to the rows of the leaf in all features, as a z-score.", "z"
-    ),
-    "conditional_novelty": HeteroscedasticScoreKind(
-        "Conditional novelty", "The same in the features that lead to the leaf.", "z"
-    ),
-    "inference_novelty": HeteroscedasticScoreKind(
-        "Inference novelty", "How unusual the prediction is for its leaf, without its sign.", "|z|"
-    ),
-    "isolation": HeteroscedasticScoreKind("Isolation", "Score of an isolation forest.", "score"),
-    "distance": HeteroscedasticScoreKind(
-        "Distance", "Mean distance to the nearest training rows.", "distance"
-    ),
+    "total": "Total uncertainty",
+    "data": "Data uncertainty",
+    "knowledge": "Knowledge uncertainty",
+    "novelty": "Novelty",
+    "conditional_novelty": "Conditional novelty",
+    "inference_novelty": "Inference novelty",
+    "isolation": "Isolation",
+    "distance": "Distance",
 }
-_OTHER_SCORES = {
-    record.key: HeteroscedasticScoreKind(record.label, record.about, "score")
-    for record in _RECORDS
-    if not record.predicts and record.key not in _SCORES
-}
-SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType({**_SCORES, **_OTHER_SCORES})
+# The names of scores that can detect foreign rows.
+SCORES: Mapping[str, str] = MappingProxyType(
+    {record.key: record.label for record in _RECORDS if not record.predicts} | _SCORES
+)
 
 
 # A score that one method has only is its panel's own, whatever is chosen.
@@ -178,7 +149,7 @@ class HeteroscedasticSettings:
     )
     score: str = setting(
         "novelty", "Score below", group="view",
-        named={SCORES[key].label: key for key in CHOSEN_SCORES},
+        named={SCORES[key]: key for key in CHOSEN_SCORES},
         help="A method without this score shows its knowledge uncertainty, or else its own score.",
     )  # fmt: skip
     tail: str = setting(

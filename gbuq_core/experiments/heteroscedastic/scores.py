@@ -286,7 +286,7 @@ def _aurocs(fit: HeteroscedasticFit, measure: HeteroscedasticMeasure) -> tuple[S
     return tuple(
         ScoreAuroc(
             known.key,
-            SCORES[known.key].label,
+            SCORES[known.key],
             auroc(is_foreign, np.concatenate([known.values, foreign.values])),
             paper_row(fit.method, known.key).auroc,
         )
@@ -325,7 +325,7 @@ def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[Heterosceda
         foreign = {curve.key: curve.values for curve in measure.of_foreign.curves}
         key = "novelty" if "novelty" in known else next(iter(known))
         share = np.mean(foreign[key] > np.quantile(known[key], 0.95))
-        warned = f"its {SCORES[key].label.lower()} warns of {100 * share:.0f} %"
+        warned = f"its {SCORES[key].lower()} warns of {100 * share:.0f} %"
         (score,) = (each for each in scores if each.method == fit.method)
         if not score.outside:
             return f"{fit.label} predicts nothing; {warned} of the rows outside 0 to 10."

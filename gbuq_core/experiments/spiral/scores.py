@@ -208,14 +208,8 @@ def _describe_gaps(n_cells: int) -> str:
 
 
 def _describe_method(maps: SpiralMaps, score: SpiralScore) -> str:
-    kind = METHODS[maps.method]
-    trees = f"{int(maps.n_trees[-1]):,} trees"
-    what = f"{score.n_members} models of {trees}"
-    if kind.virtual:
-        what = f"{score.n_members} truncations of one model of {trees}"
-    elif not kind.boosting:
-        what = f"one forest of {trees} in {score.n_members} groups"
-    text = f"{kind.label} ({what}): "
+    members = METHODS[maps.method].describe(score.n_members, int(maps.n_trees[-1]))
+    text = f"{members}: "
     if math.isnan(score.auroc_far):
         text += "knowledge uncertainty needs at least two members"
     else:

@@ -225,14 +225,10 @@ def _scores(loc: Array, uncertainty: Uncertainty, wave: WaveData) -> WaveScores:
     half_width = N_STD * np.sqrt(uncertainty.total)
     inside = ndtr((loc + half_width - wave.mean) / noise)
     inside -= ndtr((loc - half_width - wave.mean) / noise)
+    squares = (uncertainty.data, wave.variance, uncertainty.knowledge, (loc - wave.mean) ** 2)
 
     def region(at: npt.NDArray[np.bool_]) -> RegionScores:
-        return RegionScores(
-            data=_root_mean(uncertainty.data[at]),
-            true_noise=_root_mean(wave.variance[at]),
-            knowledge=_root_mean(uncertainty.knowledge[at]),
-            error=_root_mean((loc - wave.mean)[at] ** 2),
-        )
+        return RegionScores(*(float(np.sqrt(square[at].mean())) for square in squares))
 
     return WaveScores(
         plenty=region(wave.in_support & ~wave.is_rare),
@@ -240,10 +236,6 @@ def _scores(loc: Array, uncertainty: Uncertainty, wave: WaveData) -> WaveScores:
         beyond=region(~wave.in_support),
         coverage=float(inside[wave.in_support].mean()),
     )
-
-
-def _root_mean(squares: Array) -> float:
-    return float(np.sqrt(squares.mean()))
 
 
 # What counts as agreeing; the paper uses words, the numbers are ours.

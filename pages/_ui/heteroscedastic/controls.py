@@ -29,7 +29,7 @@ STATE = PageState(
             {
                 "min_child_samples": 1,
                 "max_leaves": 255,
-                "score": SCORES["inference_novelty"].label,
+                "score": SCORES["inference_novelty"],
                 "tail": "ends at 5.2",
             },
             "A leaf with one row cannot know a slope or the noise. What happens to the AUROC of "
@@ -38,7 +38,7 @@ STATE = PageState(
         ),
         Preset(
             "Subsample 0.8",
-            {"subsample": 0.8, "score": SCORES["knowledge"].label},
+            {"subsample": 0.8, "score": SCORES["knowledge"]},
             "The trees see nearly the same rows. Does their knowledge uncertainty still rise "
             "outside the rows?",
         ),

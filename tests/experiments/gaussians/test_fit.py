@@ -20,7 +20,6 @@ from gbuq_core.experiments.gaussians.fit import (
 )
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
-    estimate_sampler_seconds,
 )
 from gbuq_core.sampling import SAMPLERS, TARGETS, grid_kl, sample_mixture
 from gbuq_core.settings import arguments, plan_of
@@ -163,42 +162,6 @@ def test_what_is_kept_decides_which_cyclical_sampler_looks_better():
     assert share["clr", 0.25] - share["cg", 0.0] == pytest.approx(0.112, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("sampler", "knobs"),
-    [
-        ("sgld", {"rate_nsgld": 0.5, "rate_clr": 0.5, "rate_cg": 0.5, "noise_nsgld": 2.0}),
-        ("sgld", {"cycles": 3, "exploration_clr": 0.5, "alpha_max": 3.0, "noise_free": True}),
-        ("nsgld", {"rate_sgld": 0.5, "noise": 0.5, "cycles": 3, "alpha_min": 2.0}),
-        ("clr", {"alpha_max": 3.0, "alpha_min": 2.0, "exploration_cg": 0.5, "noise_nsgld": 2.0}),
-        ("cg", {"exploration_clr": 0.5, "rate_clr": 0.5, "noise_free": True}),
-        ("cg", {"samplers": ("cg",)}),
-    ],
-)
-def test_what_a_sampler_does_not_use_runs_nothing_again(sampler, knobs):
-    assert plan_of(replace(SMALL, **knobs), sampler) == plan_of(SMALL, sampler)
-
-
-@pytest.mark.parametrize(
-    ("sampler", "knobs"),
-    [
-        ("sgld", {"rate_sgld": 0.5}),
-        ("sgld", {"noise": 0.5}),
-        ("nsgld", {"noise_nsgld": 2.0}),
-        ("clr", {"cycles": 3}),
-        ("clr", {"exploration_clr": 0.5}),
-        ("clr", {"noise_free": True}),
-        ("cg", {"alpha_max": 3.0}),
-        ("cg", {"exploration_cg": 0.5}),
-        ("cg", {"gradient_noise": 0.0}),
-        ("cg", {"seed": 9}),
-        ("cg", {"target": "ring"}),
-        ("cg", {"chains": 2}),
-    ],
-)
-def test_what_a_sampler_uses_makes_a_new_plan(sampler, knobs):
-    assert plan_of(replace(SMALL, **knobs), sampler) != plan_of(SMALL, sampler)
-
-
 def test_the_settings_defaults_are_the_librarys():
     for sampler, kind in SAMPLERS.items():
         options = arguments(plan_of(GaussiansSettings(), sampler))
@@ -274,12 +237,6 @@ def test_unknown_names_are_refused():
     for call in (lambda: plan_of(SMALL, "hmc"), lambda: target_grid("donut")):
         with pytest.raises(InvalidParameter, match="must be one of"):
             call()
-
-
-def test_estimates_grow_with_the_work():
-    short = estimate_sampler_seconds(plan_of(SMALL, "cg"))
-    long = estimate_sampler_seconds(plan_of(replace(SMALL, chains=100), "cg"))
-    assert 0 < short < long
 
 
 @pytest.mark.parametrize(("sampler", "cycle"), [("clr", 0), ("cg", 5), ("sgld", 7)])

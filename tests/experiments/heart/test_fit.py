@@ -12,7 +12,6 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.fit import (
     MAX_FRAMES,
-    count_fits,
     fit_heart,
     map_heart,
     run_heart,
@@ -141,46 +140,6 @@ def test_there_are_at_most_a_hundred_stages():
         assert maps.n_trees[-1] == trees
 
 
-@pytest.mark.parametrize(
-    ("method", "knobs"),
-    [
-        ("sgb", {"rate": 0.5, "temperature": 7.0, "leaf_noise": True, "step": 3, "start": 0.1}),
-        ("sglb", {"rate_sgb": 0.5, "step": 3, "start": 0.1, "shown": 2}),
-        ("virtual_sglb", {"members": 20, "rate_sgb": 0.5, "step": 3, "start": 0.1, "shown": 2}),
-        ("vrf", {"depth": 3, "rate": 0.5, "rate_sgb": 0.5, "temperature": 7.0, "step": 3}),
-        ("catboost", {"leaf_noise": True, "rate_sgb": 0.5, "step": 3}),
-        ("sglb", {"methods": ("sgb",)}),
-        ("sglb", {"cells": ()}),
-    ],
-)
-def test_what_a_method_does_not_use_refits_nothing(method, knobs):
-    assert plan_of(replace(SMALL, **knobs), method) == plan_of(SMALL, method)
-
-
-@pytest.mark.parametrize(
-    ("method", "knobs"),
-    [
-        ("sgb", {"rate_sgb": 0.5}),
-        ("sglb", {"temperature": "posterior"}),
-        ("virtual_sglb", {"leaf_noise": True}),
-        ("vrf", {"members": 4}),
-        ("vrf", {"cells": (3,)}),
-        ("sglb", {"noise": 0.1}),
-        ("sglb", {"seed": 3}),
-    ],
-)
-def test_what_a_method_uses_makes_a_new_plan(method, knobs):
-    assert plan_of(replace(SMALL, **knobs), method) != plan_of(SMALL, method)
-
-
-def test_fits_are_counted_and_maps_are_not():
-    before = count_fits()
-    fit = fit_of("virtual_sglb")
-    for step in (5, 10, 20):
-        map_heart(fit, replace(SMALL, step=step))
-    assert count_fits() == before + 1
-
-
 def test_a_run_has_its_methods_in_order():
     run = run_heart(replace(SMALL, methods=("virtual_sglb", "sglb"), cells=(0,)))
     assert [maps.method for maps in run.methods] == ["virtual_sglb", "sglb"]
@@ -188,12 +147,11 @@ def test_a_run_has_its_methods_in_order():
     assert run.methods[0].truth.cell_counts.sum() == 63 * 20
 
 
-def test_estimates_grow_with_the_work():
-    small = {m: estimate_heart_seconds(plan_of(SMALL, m)) for m in METHODS}
-    large = {m: estimate_heart_seconds(plan_of(HeartSettings(trees=2000), m)) for m in METHODS}
-    for method in METHODS:
-        assert 0 < small[method] < large[method]
-    assert large["catboost"] > 100 * large["sglb"]
+def test_catboost_is_estimated_to_take_far_longer():
+    ours, theirs = (
+        estimate_heart_seconds(plan_of(HeartSettings(), key)) for key in ("sglb", "catboost")
+    )
+    assert theirs > 100 * ours
 
 
 def test_an_unpainted_heart_is_the_papers():

@@ -1,8 +1,8 @@
 """The spiral's sheets: which panels, which scales, what plays, what the strips show."""
 
 import math
+from collections import namedtuple
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -31,32 +31,22 @@ ROWS = make_spiral(20, random_state=0)
 FRAMES = np.array([10, 20])
 
 
-class Truth(NamedTuple):
-    data_uncertainty: np.ndarray
-    density: np.ndarray
-    in_support: np.ndarray
-    proba: np.ndarray
-
-
-class Maps(NamedTuple):
-    method: str
-    n_trees: np.ndarray
-    total: np.ndarray
-    data: np.ndarray
-    knowledge: np.ndarray
-    fit: SimpleNamespace = SimpleNamespace(trace=None)  # no strips below the maps
-
-
 INSIDE = np.zeros((N, N), dtype=bool)
 INSIDE[1:-1, 1:-1] = True
-TRUTH = Truth(np.full((N, N), 0.2), np.where(INSIDE, 1e-5, 1e-9), INSIDE, np.full((3, N, N), 1 / 3))
+TRUTH = SimpleNamespace(
+    data_uncertainty=np.full((N, N), 0.2), density=np.where(INSIDE, 1e-5, 1e-9),
+    in_support=INSIDE, proba=np.full((3, N, N), 1 / 3),
+)  # fmt: skip
 
 
 def maps_of(method="sglb", n_trees=(10, 20), data=0.3, knowledge=0.04):
     n_trees = np.array(n_trees)
     share = (n_trees / n_trees[-1])[:, None, None]
-    parts = np.full((N, N), data) * share, np.full((N, N), knowledge) * share
-    return Maps(method, n_trees, parts[0] + parts[1], *parts)
+    data, knowledge = np.full((N, N), data) * share, np.full((N, N), knowledge) * share
+    return SimpleNamespace(
+        method=method, n_trees=n_trees, total=data + knowledge, data=data, knowledge=knowledge,
+        fit=SimpleNamespace(trace=None),  # no strips below the maps
+    )  # fmt: skip
 
 
 def growth_of(method="csglb", n_trees=20, members=(10, 20)):
@@ -188,7 +178,8 @@ def test_strips_share_the_frames_and_mark_the_members():
 
 def test_the_most_unknown_cells_are_hatched_where_knowledge_is_drawn():
     knowledge = np.arange(N * N, dtype=float).reshape(1, N, N) + 1e-3
-    maps = maps_of(n_trees=(20,))._replace(knowledge=knowledge)
+    maps = maps_of(n_trees=(20,))
+    maps.knowledge = knowledge
     sheet = spiral_sheet(TRUTH, ROWS, [maps], settings=SpiralSettings(flag=25))
     *others, last = sheet.panels
     assert {panel.hatched is None for panel in others} == {True}
@@ -277,14 +268,7 @@ def test_burn_in_is_drawn_beside_a_level():
     assert encode_sheet(sheet)
 
 
-class Quality(NamedTuple):
-    method: str
-    n_models: int
-    core_seconds: float
-    auroc_far: float
-    rank_correlation: float
-
-
+Quality = namedtuple("Quality", "method n_models core_seconds auroc_far rank_correlation")
 QUALITY = (
     Quality("sglb", 3, 0.3, 0.4, 0.6),
     Quality("sglb", 30, 3.0, 0.5, float("nan")),
