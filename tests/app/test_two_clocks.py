@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from gbuq_core.experiments.claims import chips_of
 from gbuq_core.experiments.two_clocks import experiment
-from gbuq_core.experiments.two_clocks.experiment import two_clocks_code, why_no_clocks
+from gbuq_core.experiments.two_clocks.experiment import two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import (
     clocks_of_ways,
     fit_two_clocks,
@@ -174,7 +174,7 @@ def test_a_model_without_clocks_has_no_sliders_but_a_factor_and_its_reliability(
     assert not sheets(at)
     assert dials(at)["trees"] == [1]
     assert not keys_of(at) & {"trees", "ngboost_trees", "members", "rate", "depth", "mean_weight"}
-    assert sum(why_no_clocks("knn") in caption.value for caption in at.caption) == 1
+    assert sum("so there are no clocks to stop" in caption.value for caption in at.caption) == 1
     assert sum("of 2 seeds" in caption.value for caption in at.caption) == 4 + 3  # and the answer's
     code = two_clocks_code(replace(SETTINGS, model="knn"))
     assert code.strip() in [code.value for code in at.code]

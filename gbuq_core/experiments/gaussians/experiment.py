@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gbuq_core.experiments.experiment import Closer, Experiment
 from gbuq_core.experiments.gaussians.cycle import ABOUT_CYCLE, cycle_section
 from gbuq_core.experiments.gaussians.fit import (
     OPENING,
     GaussiansRun,
-    SamplerRun,
     run_sampler,
     target_grid,
 )
@@ -26,8 +25,6 @@ from gbuq_core.experiments.gaussians.scores import (
     score_section,
     why_no_claims,
 )
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.knobs import Knob
 from gbuq_core.presentation import csv_text
 from gbuq_core.sampling import SAMPLERS
@@ -115,19 +112,6 @@ CYCLE = Knob(
 )  # fmt: skip
 
 
-def _run(settings: GaussiansSettings, runs: Sequence[SamplerRun]) -> GaussiansRun:
-    return GaussiansRun(settings, target_grid(settings.target), tuple(runs))
-
-
-def _view(run: SamplerRun, settings: GaussiansSettings) -> SamplerRun | None:
-    """A run over another target cannot stand beside this one."""
-    return run if run.plan.target == settings.target else None
-
-
-def _sheet(race: GaussiansRun, runs: Sequence[SamplerRun], knobs: Sequence[LiveKnob]) -> PanelSheet:
-    return gaussians_sheet(race.truth, runs, race.settings, describe_gaussians(race), knobs)
-
-
 GAUSSIANS = Experiment(
     name="gaussians",
     question="Can one chain find all the modes?",
@@ -138,14 +122,17 @@ GAUSSIANS = Experiment(
     estimate=estimate_sampler_seconds,
     fit=run_sampler,
     opening=OPENING,
-    view=_view,
+    # A run over another target cannot stand beside this one.
+    view=lambda run, settings: run if run.plan.target == settings.target else None,
     depends=lambda _, settings: settings.target,
     chosen=lambda settings: settings.samplers,
     done="Sampled",
     invitation="",  # the lede says it
     warn=lambda run: run.stopped[:1].lower() + run.stopped[1:],
-    run=_run,
-    sheet=_sheet,
+    run=lambda settings, runs: GaussiansRun(settings, target_grid(settings.target), tuple(runs)),
+    sheet=lambda race, runs, knobs: gaussians_sheet(
+        race.truth, runs, race.settings, describe_gaussians(race), knobs
+    ),
     # The samplers' maps; with `every` the target and all charts.
     begin=lambda sheet, race, values: sheet if values.every else opening_sheet(sheet, race.truth),
     followed=False,

@@ -194,7 +194,9 @@ def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
     """Check the paper's statements about the 25 Gaussians (section 5.1) against a race."""
     if race.settings.target != "gaussians25":
         return ()
-    runs = {run.sampler: run for run in race.runs if _can_visit(run)}
+    runs = {
+        run.sampler: run for run in race.runs if int(run.n_kept[-1]) >= VISIT_SAMPLES * run.n_chains
+    }
     scores = {sampler: score_sampler(run) for sampler, run in runs.items()}
     claims: list[Claim | None] = []
     if "sgld" in runs:
@@ -251,10 +253,6 @@ def why_no_claims(race: GaussiansRun) -> str:
         "The one on N-SGLD also needs more noise for N-SGLD than for the others, and the others "
         "must have some noise."
     )
-
-
-def _can_visit(run: SamplerRun) -> bool:
-    return int(run.n_kept[-1]) >= VISIT_SAMPLES * run.n_chains
 
 
 def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:

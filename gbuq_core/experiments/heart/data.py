@@ -32,18 +32,18 @@ def make_painted_heart(
     if not painted.any():
         return heart
     cell_of_row = (SIDE * heart.X[:, 0] + heart.X[:, 1]).astype(np.int64)
-    kept = ~painted[cell_of_row]
-    given = np.flatnonzero(~filled & painted)
+    stays = ~painted[cell_of_row]
+    new = np.flatnonzero(~filled & painted)
     # One column an empty cell, whichever of them are painted: painting one moves no other.
     draws = np.random.default_rng([random_state, N_CELLS]).standard_normal(
         (n_per_cell, int((~filled).sum()))
     )[:, painted[~filled]]
-    y_given = heart.mean.ravel()[given] + np.sqrt(noise) * draws
+    y_new = heart.mean.ravel()[new] + np.sqrt(noise) * draws
     variance = np.where(in_support, heart.variance.ravel(), np.nan)
-    variance[given] = noise
+    variance[new] = noise
     return HeartData(
-        X=np.concatenate([heart.X[kept], np.tile(heart.grid[given], (n_per_cell, 1))]),
-        y=np.concatenate([heart.y[kept], y_given.ravel()]),
+        X=np.concatenate([heart.X[stays], np.tile(heart.grid[new], (n_per_cell, 1))]),
+        y=np.concatenate([heart.y[stays], y_new.ravel()]),
         mean=heart.mean,
         variance=variance.reshape(SIDE, SIDE),
         in_support=in_support.reshape(SIDE, SIDE),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +27,6 @@ from gbuq_core.experiments.heart.scores import (
     score_heart,
 )
 from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.presentation import csv_text, digits, megabytes
@@ -100,12 +97,9 @@ def heart_code(settings: HeartSettings) -> str:
 
 
 def _data_arguments(settings: HeartSettings) -> dict[str, object]:
-    given: dict[str, object] = {
-        "n_per_cell": settings.rows,
-        "noise": settings.noise,
-        "random_state": settings.seed,
-    }
-    return {**given, "cells": list(settings.cells)} if settings.cells else given
+    cells = {"cells": list(settings.cells)} if settings.cells else {}
+    noise = {"noise": settings.noise, "random_state": settings.seed}
+    return {"n_per_cell": settings.rows, **noise, **cells}
 
 
 def _method_lines(settings: HeartSettings) -> list[str]:
@@ -164,16 +158,8 @@ def score_section(run: HeartRun) -> Section:
 
 def _run(settings: HeartSettings, views: Sequence[HeartMaps]) -> HeartRun:
     """The maps with their truth, which is there before any of them."""
-    given = settings.rows, settings.noise, settings.seed, settings.cells
-    return HeartRun(settings, views[0].truth if views else make_painted_heart(*given), tuple(views))
-
-
-def _sheet(run: HeartRun, views: Sequence[HeartMaps], knobs: Sequence[LiveKnob]) -> PanelSheet:
-    return heart_sheet(run.data, views, run.settings, describe_heart(run), knobs)
-
-
-def _depends(fit: Any, settings: HeartSettings) -> tuple[Any, ...]:
-    return settings.step, settings.start, settings.shown
+    knobs = settings.rows, settings.noise, settings.seed, settings.cells
+    return HeartRun(settings, views[0].truth if views else make_painted_heart(*knobs), tuple(views))
 
 
 HEART = Experiment(
@@ -188,9 +174,11 @@ HEART = Experiment(
     fit=fit_heart,
     opening=OPENING,
     view=map_heart,
-    depends=_depends,
+    depends=lambda fit, settings: (settings.step, settings.start, settings.shown),
     run=_run,
-    sheet=_sheet,
+    sheet=lambda run, views, knobs: heart_sheet(
+        run.data, views, run.settings, describe_heart(run), knobs
+    ),
     answer=answer_heart,
     claims=check_claims,
     study=STUDY,

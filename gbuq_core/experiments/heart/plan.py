@@ -139,13 +139,13 @@ def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
     >>> heart_arguments(HeartSettings(methods=("sglb",), rate=0.2))["learning_rate"]
     0.2
     """
-    kind, given = plan.kind, arguments(plan)
+    kind, options = plan.kind, arguments(plan)
     if kind.boosting:
-        return kind.builder.arguments({**given, "categorical_features": [0, 1]})
-    groups = given.pop("n_members")
-    each = max(1, given.pop("n_trees") // groups)
+        return kind.builder.arguments({**options, "categorical_features": [0, 1]})
+    groups = options.pop("n_members")
+    each = max(1, options.pop("n_trees") // groups)
     forest = {"n_groups": groups, "trees_per_group": each, "max_depth": FOREST_DEPTH}
-    return kind.builder.arguments({**forest, **given})
+    return kind.builder.arguments({**forest, **options})
 
 
 def estimate_heart_seconds(plan: HeartSettings) -> float:

@@ -246,16 +246,14 @@ def _or_nan(reduce: object, values: Array) -> float:
     return float(reduce(values)) if values.size else math.nan  # type: ignore[operator]
 
 
-def _seconds(settings: HeartSettings) -> float:
-    """Roughly what one seed takes on one thread."""
-    plans = [plan_of(settings, method) for method in settings.methods]
-    return 0.2 + sum(estimate_heart_seconds(plan) for plan in plans) * effective_n_jobs(None)
-
-
 STUDY = SeedStudy(
     name="heart",
     fit=run_heart,
     claims=check_claims,
-    estimate=_seconds,
+    estimate=lambda settings: (
+        0.2
+        + effective_n_jobs(None)
+        * sum(estimate_heart_seconds(plan_of(settings, method)) for method in settings.methods)
+    ),
     first=HeartSettings(),
 )

@@ -27,7 +27,6 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
-from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.presentation import short
 from gbuq_core.settings import differences, quicker
@@ -101,9 +100,7 @@ def check_claims(
 class Ray(NamedTuple):
     """How a curve changes from the last row outwards, on one side."""
 
-    side: str  # "left" or "right"
-    spearman: float  # rank correlation with the distance; 0 where the curve is flat
-    linear: float  # R squared of a straight line
+    linear: float  # R squared of a straight line; 0 where the curve is flat
     slope: float  # of that line, per unit of x
     first: float  # the curve at the end of the rows
     last: float  # and of the picture
@@ -112,19 +109,18 @@ class Ray(NamedTuple):
 def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
     """A curve from 0 to the left and from 10 to the right."""
     rays = []
-    for side, away in (("left", SUPPORT[0] - x), ("right", x - SUPPORT[1])):
+    for away in (SUPPORT[0] - x, x - SUPPORT[1]):
         outside = away >= 0.0
         order = np.argsort(away[outside])
         distance, curve = away[outside][order], values[outside][order]
         first, last = float(curve[0]), float(curve[-1])
         if float(np.ptp(curve)) <= 1e-12 * max(1.0, float(np.abs(curve).max())):
-            rays.append(Ray(side, 0.0, 0.0, 0.0, first, last))
+            rays.append(Ray(0.0, 0.0, first, last))
             continue
         slope, offset = np.polyfit(distance, curve, 1)
         left_over = float(np.square(curve - offset - slope * distance).sum())
         spread = float(np.square(curve - curve.mean()).sum())
-        rank, linear = rank_correlation(distance, curve), 1.0 - left_over / spread
-        rays.append(Ray(side, rank, linear, float(slope), first, last))
+        rays.append(Ray(1.0 - left_over / spread, float(slope), first, last))
     return rays[0], rays[1]
 
 

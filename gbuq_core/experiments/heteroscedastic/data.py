@@ -45,7 +45,6 @@ class HeteroscedasticData(NamedTuple):
     # `calibration_X`, `calibration_y`: (1000, 1): rows of the same law that no fit sees
     calibration_X: Array
     calibration_y: Array
-    target_std: float  # of the training y
 
     @property
     def grid(self) -> Array:
@@ -85,11 +84,9 @@ def load_heteroscedastic_data(
         (x >= SUPPORT[0]) & (x <= SUPPORT[1]),
         calibration.X,
         calibration.y,
-        float(drawn.y.std()),
     )
     for array in data:
-        if isinstance(array, np.ndarray):
-            array.setflags(write=False)
+        array.setflags(write=False)
     return data
 
 

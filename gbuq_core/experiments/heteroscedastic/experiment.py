@@ -22,9 +22,7 @@ from gbuq_core.experiments.heteroscedastic.data import (
 from gbuq_core.experiments.heteroscedastic.fit import (
     MEASURED,
     OPENING,
-    HeteroscedasticFit,
     HeteroscedasticRun,
-    HeteroscedasticView,
     fit_heteroscedastic,
     level_intervals,
     measure_heteroscedastic,
@@ -356,15 +354,6 @@ def _figure(
     return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=quiet)
 
 
-def _run(
-    settings: HeteroscedasticSettings,
-    fits: Sequence[HeteroscedasticFit],
-    views: Sequence[HeteroscedasticView],
-    keep: Keep,
-) -> HeteroscedasticRun:
-    return HeteroscedasticRun(settings, data_of(settings), tuple(fits), tuple(views), ())
-
-
 def _behind(run: HeteroscedasticRun, keep: Keep) -> list[Work]:
     """The measurements of the fits that are there."""
     return [
@@ -404,10 +393,6 @@ def _join(
     return run._replace(scores=sort_scores(scores, values.sort))
 
 
-def _scores(run: HeteroscedasticRun) -> list[Section]:
-    return [make(run.scores, run.settings) for make in (intervals_section, foreign_section)]
-
-
 HETEROSCEDASTIC = Compared(
     name="heteroscedastic",
     question="Does the model know its noise, and where it has seen nothing?",
@@ -430,7 +415,9 @@ HETEROSCEDASTIC = Compared(
     rows=lambda settings: (settings.rows, settings.noise_slope, settings.seed),
     figure=_figure,
     followed=(*sliders(HeteroscedasticSettings), "left_from", "right_to"),
-    run=_run,
+    run=lambda settings, fits, views, keep: HeteroscedasticRun(
+        settings, data_of(settings), tuple(fits), tuple(views), ()
+    ),
     behind=_behind,
     slots=tuple(f"measure-{key}" for key in METHODS),
     join=_join,
@@ -439,7 +426,9 @@ HETEROSCEDASTIC = Compared(
     claims=lambda run: check_claims(run, run.scores),
     invitation="Choose a method in All settings to see its prediction.",
     answer=lambda run: answer_heteroscedastic(run, run.scores),
-    scores=_scores,
+    scores=lambda run: [
+        make(run.scores, run.settings) for make in (intervals_section, foreign_section)
+    ],
     reading=f"{USUAL} % of in-distribution rows score below the dotted line. The knobs of the "
     "picture and those under View change it without retraining.",
     about=lambda run: settings_text(run.settings),

@@ -79,7 +79,7 @@ _SCORES = {
 }
 # The names of scores that can detect foreign rows.
 SCORES: Mapping[str, str] = MappingProxyType(
-    {record.key: record.label for record in _RECORDS if not record.predicts} | _SCORES
+    _SCORES | {r.key: _SCORES.get(r.key, r.label) for r in _RECORDS if not r.predicts}
 )
 
 

@@ -122,10 +122,10 @@ def ends_of(values: SimpleNamespace) -> tuple[tuple[float, float], tuple[float, 
     return (float(values.rx), float(values.ry)), (float(values.sx), float(values.sy))
 
 
-def point_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNamespace) -> Section:
+def point_section(run: SpiralRun, views: Sequence[SpiralMaps], values: SimpleNamespace) -> Section:
     """Every member's class probabilities at a point, how they came about, and their votes."""
     point = float(values.px), float(values.py)
-    probes = [probe(maps.fit, run.settings, *point) for maps in shown]
+    probes = [probe(maps.fit, run.settings, *point) for maps in views]
     truth = ", ".join(f"{p:.2f}" for p in probes[0].truth_proba)
     words = [f"At ({point[0]:g}, {point[1]:g}) the true probabilities are {truth}."]
     rows = [("At this point", "Total", "Data", "Knowledge", "Members", "They vote")]
@@ -150,22 +150,18 @@ def point_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNam
     )
 
 
-def walk_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNamespace) -> Section:
+def walk_section(run: SpiralRun, views: Sequence[SpiralMaps], values: SimpleNamespace) -> Section:
     """One uncertainty of every method along a line, over the true density."""
     ends = start, end = ends_of(values)
     if start == end:
         return Section(text="The line has no length. Move one of its ends.")
-    rays = [ray(maps.fit, run.settings, start, end) for maps in shown]
+    rays = [ray(maps.fit, run.settings, start, end) for maps in views]
     truth, kind, log = ray_truth(run.settings.noise, start, end), values.along, run.settings.log
     words = [f"{kind.capitalize()} uncertainty from {ends[0]} to {ends[1]}."]
+    places = (("among the data", truth.in_support), ("beyond them", ~truth.in_support))
     for walk in rays:
-        levels, parts = getattr(walk, kind), []
-        for name, where in (
-            ("among the data", truth.in_support),
-            ("beyond them", ~truth.in_support),
-        ):
-            if where.any():
-                parts.append(f"{digits(float(levels[where].mean()))} {name}")
+        levels = getattr(walk, kind)
+        parts = [f"{digits(float(levels[at].mean()))} {name}" for name, at in places if at.any()]
         words.append(f"{METHODS[walk.method].label}: {' and '.join(parts)} on average.")
     return Section(
         sheet=ray_sheet(rays, truth, kind, log, " ".join(words)),
@@ -218,10 +214,10 @@ def burn_in_sheet(
 
 
 def burn_in_section(
-    run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNamespace
+    run: SpiralRun, views: Sequence[SpiralMaps], values: SimpleNamespace
 ) -> Section:
     """How much of the cyclical methods' knowledge comes from their first cycles."""
-    effects = [burn_in_effect(maps.fit) for maps in shown if METHODS[maps.method].cyclical]
+    effects = [burn_in_effect(maps.fit) for maps in views if METHODS[maps.method].cyclical]
     curves = [effect for effect in effects if len(effect.cycles) > 1]
     if not curves:
         needed = "two cycles" if effects else "cSGLB or cbSGLB"

@@ -54,7 +54,6 @@ from gbuq_core.experiments.spiral.scores import (
 )
 from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
-from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob
@@ -137,26 +136,26 @@ def spiral_code(settings: SpiralSettings) -> str:
 
 def _method_lines(settings: SpiralSettings) -> list[str]:
     """Code that fits the method of these settings and maps its uncertainty."""
-    kind, shown = settings.kind, _limit(settings)
+    kind, most = settings.kind, _limit(settings)
     model = call_lines(f"model = {kind.builder.name}", spiral_arguments(settings))
     lines = ["", *model[:-1], ").fit(spiral.X, spiral.y)"]
     if not kind.boosting:
-        members = f"members[:{shown}]" if shown else "members"
+        members = f"members[:{most}]" if most else "members"
         return [
             *lines,
             "members = model.predict_members(grid)",
             f'maps["{kind.label}"] = decompose_classification({members})',
         ]
-    limit = f", n_members={shown}" if shown else ""
+    limit = f", n_members={most}" if most else ""
     return [*lines, f'maps["{kind.label}"] = model.predict_uncertainty(grid{limit})']
 
 
 def _limit(settings: SpiralSettings) -> int | None:
     """How many members count, where that is fewer than there are."""
-    shown, n_members = settings.shown, settings.members
-    if shown is not None and settings.kind.virtual:
+    most, n_members = settings.shown, settings.members
+    if most is not None and settings.kind.virtual:
         n_members = len(member_trees(settings, replace(settings, shown=None)))
-    return shown if shown is not None and shown < n_members else None
+    return most if most is not None and most < n_members else None
 
 
 def score_section(run: SpiralRun) -> Section:
@@ -242,10 +241,6 @@ COMPUTE = Trial(
 )
 
 
-def _point_of(sheet: PanelSheet, values: SimpleNamespace) -> PanelSheet:
-    return replace(sheet, markers=(Marker(float(values.px), float(values.py)),))
-
-
 def _line_of(sheet: PanelSheet, values: SimpleNamespace) -> PanelSheet:
     start, end = ends_of(values)
     x, y = zip(start, end, strict=True)
@@ -276,11 +271,6 @@ def _run(settings: SpiralSettings, views: Sequence[SpiralMaps]) -> SpiralRun:
     return SpiralRun(settings, data, spiral_truth(settings.noise), tuple(views))
 
 
-def _sheet(run: SpiralRun, views: Sequence[SpiralMaps], knobs: Sequence[LiveKnob]) -> PanelSheet:
-    words = describe_spiral(run)
-    return spiral_sheet(run.truth, run.data, views, run.settings, alt=words, knobs=knobs)
-
-
 def _beyond(run: SpiralRun) -> str:
     """What the first method does beyond the rows."""
     if not run.methods:
@@ -307,7 +297,9 @@ SPIRAL = Experiment(
     view=_view,
     depends=_depends,
     run=_run,
-    sheet=_sheet,
+    sheet=lambda run, views, knobs: spiral_sheet(
+        run.truth, run.data, views, run.settings, alt=describe_spiral(run), knobs=knobs
+    ),
     followed=False,
     answer=answer_spiral,
     claims=check_claims,
@@ -317,7 +309,13 @@ SPIRAL = Experiment(
     trials=(COMPUTE,),
     scores=score_section,
     closer=(
-        Closer(POINT_OPEN, POINT, point_section, mark=_point_of, whole=True),
+        Closer(
+            POINT_OPEN,
+            POINT,
+            point_section,
+            mark=lambda sheet, at: replace(sheet, markers=(Marker(float(at.px), float(at.py)),)),
+            whole=True,
+        ),
         Closer(
             WALK_OPEN,
             (*RAY, ALONG),

@@ -182,12 +182,12 @@ def forest_trees(plan: SpiralSettings) -> int:
 
 def spiral_arguments(plan: SpiralSettings) -> dict[str, Any]:
     """All arguments of the estimator for settings of one method."""
-    given = arguments(plan)
+    options = arguments(plan)
     if not plan.kind.boosting:
-        groups = {"n_groups": given.pop("n_members")}
-        given = {**groups, "trees_per_group": forest_trees(plan) // plan.members, **given}
-        del given["n_trees"]
-    return plan.kind.builder.arguments(given)
+        groups = {"n_groups": options.pop("n_members")}
+        options = {**groups, "trees_per_group": forest_trees(plan) // plan.members, **options}
+        del options["n_trees"]
+    return plan.kind.builder.arguments(options)
 
 
 def why_not(plan: SpiralSettings, settings: SpiralSettings | None = None) -> str:

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.experiments.two_clocks.plan import N_DRAWN, N_SCORED, TwoClocksSettings
-from gbuq_core.synthetic import CurveData, make_friedman, make_heteroscedastic, make_wave
+from gbuq_core.synthetic import (
+    CurveData,
+    WaveData,
+    make_friedman,
+    make_heteroscedastic,
+    make_wave,
+)
 
 Array = NDArray[np.float64]
 SLOPE = 0.1  # std of growing noise per unit of x, at noise 1
@@ -95,49 +101,44 @@ def _growing_noise(plan: TwoClocksSettings) -> ClockRows:
     scored: CurveData = make_heteroscedastic(N_SCORED, slope, random_state=[plan.seed, 2])
     x = scored.grid[:, 0]
     seen = (x >= -_MARGIN) & (x <= 10.0 + _MARGIN)
-    return ClockRows(
-        X=rows.X,
-        y=rows.y,
-        X_scored=scored.X,
-        y_scored=scored.y,
-        mean_scored=scored.row_mean,
-        std_scored=np.sqrt(scored.row_variance),
-        scene=Scene(
-            X=scored.grid[seen],
-            x=x[seen],
-            label="x",
-            mean=scored.mean[seen],
-            std=np.sqrt(scored.variance[seen]),
-            x_rows=scored.X[:, 0],
-            y_rows=scored.y,
-            gaps=((-_MARGIN, 0.0), (10.0, 10.0 + _MARGIN)),
-        ),
-    )
+    gaps = ((-_MARGIN, 0.0), (10.0, 10.0 + _MARGIN))
+    return _curve(rows, scored, scored.row_mean, np.sqrt(scored.row_variance), seen, gaps)
 
 
 def _wave(plan: TwoClocksSettings) -> ClockRows:
     rows = make_wave(plan.rows, plan.noise, random_state=plan.seed)
     scored = make_wave(N_SCORED, plan.noise, random_state=[plan.seed, 2])
-    place = np.searchsorted(scored.grid[:, 0], scored.X[:, 0])
-    std = np.sqrt(scored.variance)
     x = scored.grid[:, 0]
-    end = float(x[scored.in_support][-1])
+    place, std = np.searchsorted(x, scored.X[:, 0]), np.sqrt(scored.variance)
+    gap = float(x[scored.in_support][-1]) + 0.05, float(x[-1])
+    return _curve(rows, scored, scored.mean[place], std[place], np.isfinite(x), (gap,))
+
+
+def _curve(
+    rows: CurveData | WaveData,
+    scored: CurveData | WaveData,
+    mean: Array,
+    std: Array,
+    seen: NDArray[np.bool_],
+    gaps: tuple[tuple[float, float], ...],
+) -> ClockRows:
+    """Rows of a curve with the truth of those that score, over the places that are seen."""
     return ClockRows(
         X=rows.X,
         y=rows.y,
         X_scored=scored.X,
         y_scored=scored.y,
-        mean_scored=scored.mean[place],
-        std_scored=std[place],
+        mean_scored=mean,
+        std_scored=std,
         scene=Scene(
-            X=scored.grid,
-            x=x,
+            X=scored.grid[seen],
+            x=scored.grid[seen, 0],
             label="x",
-            mean=scored.mean,
-            std=std,
+            mean=scored.mean[seen],
+            std=np.sqrt(scored.variance[seen]),
             x_rows=scored.X[:, 0],
             y_rows=scored.y,
-            gaps=((end + 0.05, float(x[-1])),),
+            gaps=gaps,
         ),
     )
 

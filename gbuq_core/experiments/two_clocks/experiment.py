@@ -125,14 +125,6 @@ def describe_way(score: WayScore) -> str:
     return f"{score.label}{_clocks_text(score)}: {scores}"
 
 
-def why_no_clocks(model: str) -> str:
-    """Why a model has no sliders, and what can be done instead."""
-    return (
-        f"{METHODS[model].label} does not boost a mean and a scale tree by tree, so there are no "
-        "clocks to stop. One factor can still make its std larger or smaller."
-    )
-
-
 def _clocks_text(score: WayScore) -> str:
     clocks = score.clocks
     if clocks is None:
@@ -183,22 +175,6 @@ _ONE_RUN = (
     "With all trees, every member takes the std after the last tree; in the papers each member "
     "has the std of its own trees."
 )
-_SHOW = """
-for stopping in (None, "early", "two_clocks"):
-    model = BoostedEnsembleRegressor(stopping=stopping, **knobs).fit(X, y)
-    law = model.predict_distribution(X_scored)
-    lower, upper = law.interval(0.9)
-    print("stopping:", stopping)
-    if model.clocks_ is not None:
-        clocks = model.clocks_
-        print("  trees:", clocks.mean_trees, clocks.scale_trees, "factor:", clocks.factor)
-    print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
-    print("  NLL:", log_scores(law, y_scored, find_resolution(y)).mean)
-    print("  CRPS:", law.crps(y_scored).mean())
-    print("  RMSE:", np.sqrt(np.mean((law.mean() - y_scored) ** 2)))
-"""
-
-
 _SCORES = """
 def show(name, law):
     lower, upper = law.interval(0.9)
@@ -208,6 +184,14 @@ def show(name, law):
     print("  CRPS:", law.crps(y_scored).mean())
     print("  RMSE:", np.sqrt(np.mean((law.loc - y_scored) ** 2)))
 
+"""
+_SHOW = """
+for stopping in (None, "early", "two_clocks"):
+    model = BoostedEnsembleRegressor(stopping=stopping, **knobs).fit(X, y)
+    if model.clocks_ is not None:
+        clocks = model.clocks_
+        print("trees:", clocks.mean_trees, clocks.scale_trees, "factor:", clocks.factor)
+    show(f"stopping: {stopping}", model.predict_distribution(X_scored))
 """
 _SHOW_WRAPPED = """
 for method, name in (("scale", "one factor"), ("two_clocks", "two clocks")):
@@ -270,7 +254,7 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
     lines = ["import numpy as np", ""]
     lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor", _METRICS])
     lines += call_lines("knobs = dict", knobs)
-    return "\n".join(lines) + "\n" + _SHOW
+    return "\n".join(lines) + "\n\n" + _SCORES + _SHOW
 
 
 def _code_of_wrapped(plan: TwoClocksSettings, tails: str) -> str:
@@ -380,9 +364,12 @@ def _unscaled(fit: TwoClocksFit, keep: Keep) -> Unscaled:
 def _pictures(look: TwoClocksLook, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
     """The band with its sliders."""
     band = band_figure(look, look.settings.shown, describe_two_clocks(look))
-    plan = look.fit.plan
-    why = "" if plan.has_clocks else why_no_clocks(plan.model)
-    return {"two-clocks-band": Section(curves=band, caption=why)}
+    why = (
+        f"{METHODS[look.fit.plan.model].label} does not boost a mean and a scale tree by tree, so "
+        "there are no clocks to stop. One factor can still make its std larger or smaller."
+    )
+    caption = "" if look.fit.plan.has_clocks else why
+    return {"two-clocks-band": Section(curves=band, caption=caption)}
 
 
 def _why(look: TwoClocksLook) -> list[Section | tuple[Section, Section]]:
@@ -399,12 +386,6 @@ def _claims(look: TwoClocksLook) -> tuple[Claim, ...]:
     if look.seeds is None:
         return check_seed(look.scores)
     return verdicts_of(look.seeds.by_tails[look.tails])
-
-
-def _about(look: TwoClocksLook) -> str:
-    if look.seeds is None:
-        return "These are verdicts of one seed, until all seeds are fitted."
-    return ""
 
 
 def trees_section(look: TwoClocksLook) -> Section:
@@ -482,7 +463,9 @@ TWO_CLOCKS = Single(
     claims=_claims,
     held=OURS_HELD,
     outcomes=lambda look: () if look.seeds is None else check_seeds(look.seeds, look.tails),
-    about=_about,
+    about=lambda look: (
+        "" if look.seeds else "These are verdicts of one seed, until all seeds are fitted."
+    ),
     why=_why,
     answer=answer_two_clocks,
     scores=scores_sections,

@@ -75,9 +75,9 @@ def stops_of(look: TwoClocksLook) -> list[Stop]:
     ]
 
 
-def shown_of(look: TwoClocksLook, shown: tuple[int, int, bool] | None) -> Stop:
+def shown_of(look: TwoClocksLook, clocks: tuple[int, int, bool] | None) -> Stop:
     """Where the reader's sliders stand; None is two clocks."""
-    return stops_of(look)[-1] if shown is None else Stop("shown", *shown)
+    return stops_of(look)[-1] if clocks is None else Stop("shown", *clocks)
 
 
 def band_figure(
@@ -153,11 +153,11 @@ def band_figure(
 
 
 def _places(
-    look: TwoClocksLook, shown: tuple[int, int, bool] | None, ends: tuple[Ends, Ends]
+    look: TwoClocksLook, clocks: tuple[int, int, bool] | None, ends: tuple[Ends, Ends]
 ) -> dict[str, list[list[float]]]:
     """Where each part of the band is named, where the sliders stand."""
     scene, stages, maps = look.fit.rows.scene, look.fit.scene, look.maps
-    at = _place(shown_of(look, shown), stages)
+    at = _place(shown_of(look, clocks), stages)
     mean, scale = int(at["mean"]), int(at["scale"])
     times = float(maps.factor[scale, mean]) if at["factor"] else 1.0
     width = maps.widths[int(at["factor"])]

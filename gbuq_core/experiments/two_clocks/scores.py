@@ -355,119 +355,86 @@ OFTEN, MORE_THAN_HALF = 0.8, 0.6  # shares of the seeds: holds, nearly
 LEAST_SHARE, MOST_SHARE = 0.86, 0.97  # of rows inside 90 % intervals that are true
 
 
-class _Beats(NamedTuple):
-    """One way has a lower score than another."""
+class _Statement(NamedTuple):
+    """One way has a lower score than another; without another, its 90 % intervals are true."""
 
     key: str
     text: str
     chip: str
     way: str
-    other: str
-    score: str
+    other: str = ""
+    score: str = "coverage"
+    narrow: bool = False  # whether the intervals are too narrow instead
 
     def values(self, scores: Array, ways: list[str]) -> Array:
-        """The score of the way and of the other one with each seed, (n_seeds, 2)."""
-        places = [ways.index(self.way), ways.index(self.other)]
+        """The score of the way, and of the other one, with each seed, (n_seeds, 1 or 2)."""
+        places = [ways.index(way) for way in (self.way, self.other) if way]
         return scores[:, places][..., SCORES.index(self.score)]
 
     def is_true(self, values: Array) -> np.ndarray:
-        """Whether it is lower, (n_seeds,) bool."""
-        return values[:, 0] < values[:, 1]
+        """Whether the score is lower, or the share in the range, (n_seeds,) bool."""
+        if self.other:
+            return values[:, 0] < values[:, 1]
+        enough = values[:, 0] >= LEAST_SHARE - 1e-12
+        return ~enough if self.narrow else enough & (values[:, 0] <= MOST_SHARE + 1e-12)
 
     def write(self, values: Array) -> str:
-        """The mean of both scores."""
-        first, other = (short(float(value)) for value in values.mean(axis=0))
-        return f"{self.score.upper()} {first} against {other}"
+        """The means over the seeds."""
+        if self.other:
+            own, other = (short(float(value)) for value in values.mean(axis=0))
+            return f"{self.score.upper()} {own} against {other}"
+        return f"coverage {100 * float(values[:, 0].mean()):.0f} %"
 
     @property
     def rule(self) -> str:
         """When it is true with one seed."""
-        return f"the {self.score.upper()} is lower"
-
-    @property
-    def counted(self) -> str:
-        """What is counted, after the number of seeds."""
-        return ""
-
-
-class _Covers(NamedTuple):
-    """The 90 % intervals of a way are true, or too narrow."""
-
-    key: str
-    text: str
-    chip: str
-    way: str
-    narrow: bool
-
-    def values(self, scores: Array, ways: list[str]) -> Array:
-        """The share of the rows inside with each seed, (n_seeds,)."""
-        return scores[:, ways.index(self.way), SCORES.index("coverage")]
-
-    def is_true(self, values: Array) -> np.ndarray:
-        """Whether the share is in the range, (n_seeds,) bool."""
-        enough = values >= LEAST_SHARE - 1e-12
-        return ~enough if self.narrow else enough & (values <= MOST_SHARE + 1e-12)
-
-    def write(self, values: Array) -> str:
-        """The mean share."""
-        return f"coverage {100 * float(values.mean()):.0f} %"
-
-    @property
-    def rule(self) -> str:
-        """When it is true with one seed."""
-        return f"90 % intervals hold {self._range} of the rows"
-
-    @property
-    def counted(self) -> str:
-        """What is counted, after the number of seeds."""
-        return f", 90 % intervals hold {self._range} of the rows"
-
-    @property
-    def _range(self) -> str:
+        if self.other:
+            return f"the {self.score.upper()} is lower"
         least, most = (f"{100 * share:.0f}" for share in (LEAST_SHARE, MOST_SHARE))
-        return f"less than {least} %" if self.narrow else f"{least} to {most} %"
+        shares = f"less than {least} %" if self.narrow else f"{least} to {most} %"
+        return f"90 % intervals hold {shares} of the rows"
 
 
 # What the opening picture shows stands first: its bands beside the rows and beside the true ones.
-_STATEMENTS: tuple[_Beats | _Covers, ...] = (
-    _Covers(
+_STATEMENTS: tuple[_Statement, ...] = (
+    _Statement(
         "narrow", "All trees state intervals that are too narrow.",
-        "All trees: too narrow", "all", True,
+        "All trees: too narrow", "all", narrow=True,
     ),
-    _Covers(
+    _Statement(
         "true", "Two clocks states intervals that are true.",
-        "Two clocks' intervals are true", "clocks", False,
+        "Two clocks' intervals are true", "clocks",
     ),
-    _Beats(
+    _Statement(
         "nll", "Two clocks has a lower NLL than early stopping.",
         "Lower NLL than early stopping", "clocks", "early", "nll",
     ),
-    _Beats(
+    _Statement(
         "crps", "Two clocks has a lower CRPS than early stopping.", "", "clocks", "early", "crps",
     ),
-    _Beats(
+    _Statement(
         "factor", "Two clocks has a lower NLL than all trees with one factor.", "",
         "clocks", "factor", "nll",
     ),
-    _Beats(
+    _Statement(
         "rmse", "Two clocks has a lower RMSE than early stopping.", "", "clocks", "early", "rmse",
     ),
 )  # fmt: skip
-_OF_A_FACTOR: tuple[_Beats | _Covers, ...] = (
-    _Beats(
+_OF_A_FACTOR: tuple[_Statement, ...] = (
+    _Statement(
         "nll", "One factor has a lower NLL than the model as it is.",
         "One factor lowers the NLL", "factor", "all", "nll",
     ),
-    _Beats(
+    _Statement(
         "crps", "One factor has a lower CRPS than the model as it is.", "", "factor", "all", "crps",
     ),
-    _Covers(
+    _Statement(
         "as-it-is", "The model as it is states intervals that are true.",
-        "Intervals are true as they are", "all", False,
+        "Intervals are true as they are", "all",
     ),
-    _Covers(
+    _Statement(
         "true", "With one factor, its intervals are true.",
-        "With one factor they are true", "factor", False,
+        "With one factor they are true", "factor",
     ),
 )  # fmt: skip
 
@@ -508,11 +475,12 @@ def verdicts_of(scores: Array) -> tuple[Claim, ...]:
     claims = []
     for statement in _statements_of(ways):
         values = statement.values(scores, ways)
+        counted = "" if statement.other else f", {statement.rule}"
         wins, mean = int(statement.is_true(values).sum()), _spoken(statement.write(values))
         claims.append(
             Claim(
                 statement.text,
-                f"in {wins} of {n} seeds{statement.counted}; the mean {mean}.",
+                f"in {wins} of {n} seeds{counted}; the mean {mean}.",
                 verdict_of(wins / n, OFTEN, MORE_THAN_HALF),
                 f"Holds from {often} of {n} seeds on, partly from {half} of {n}.",
                 f"{wins} of {n} seeds",
@@ -535,5 +503,5 @@ def _ways_of(n_ways: int) -> list[str]:
     return list(FACTOR_WAYS if n_ways == len(FACTOR_WAYS) else WAYS)
 
 
-def _statements_of(ways: list[str]) -> tuple[_Beats | _Covers, ...]:
+def _statements_of(ways: list[str]) -> tuple[_Statement, ...]:
     return _OF_A_FACTOR if len(ways) == len(FACTOR_WAYS) else _STATEMENTS

@@ -13,8 +13,6 @@ from gbuq_core.experiments.gaussians.fit import (
     N_BINS,
     SHOWN_CYCLES,
     count_chains,
-    count_runs,
-    run_gaussians,
     run_sampler,
     target_grid,
 )
@@ -136,51 +134,11 @@ def test_the_longest_stable_step_is_twice_the_smallest_variance():
         assert target_grid(target).step_limit == pytest.approx(limit, rel=1e-5)
 
 
-def test_cg_explores_above_the_longest_stable_step_and_not_below():
-    """What the lesson and the page say about a largest scale of 5 and of 10; fixed seeds."""
-    for seed in range(3):
-        below, above = (
-            run_sampler(plan_of(GaussiansSettings(alpha_max=alpha, seed=seed), "cg"))
-            for alpha in (5.0, 10.0)
-        )
-        assert below.report.modes_visited[0] <= 2
-        assert above.report.modes_visited[0] >= 7
-
-
-def test_what_is_kept_decides_which_cyclical_sampler_looks_better():
-    """By one rule for both the shares in modes are alike; by each one's own they are not."""
-    share = {
-        (sampler, part): sample_mixture(
-            sampler, n_chains=4, random_state=0, exploration_fraction=part
-        ).share_in_modes.mean()
-        for sampler in ("clr", "cg")
-        for part in (0.0, 0.25)
-    }
-    # Means of four with std 0.003 at most: 0.01 is six standard errors of a difference and more.
-    assert share["cg", 0.0] - share["clr", 0.0] == pytest.approx(0.027, abs=0.01)
-    assert share["cg", 0.25] - share["clr", 0.25] == pytest.approx(0.027, abs=0.01)
-    assert share["clr", 0.25] - share["cg", 0.0] == pytest.approx(0.112, abs=0.01)
-
-
 def test_the_settings_defaults_are_the_librarys():
     for sampler, kind in SAMPLERS.items():
         options = arguments(plan_of(GaussiansSettings(), sampler))
         own = {name: value for name, value in kind.defaults.items() if name != "decay"}
         assert {name: options[name] for name in own} == own
-
-
-def test_runs_are_counted_and_reproducible():
-    before = count_runs()
-    plan = plan_of(SMALL, "cg")
-    first, second = run_sampler(plan), run_sampler(plan)
-    assert count_runs() == before + 2
-    np.testing.assert_array_equal(first.density, second.density)
-
-
-def test_a_race_has_its_samplers_in_order():
-    race = run_gaussians(replace(SMALL, samplers=("cg", "sgld"), target="two_modes"))
-    assert [run.sampler for run in race.runs] == ["cg", "sgld"]
-    assert race.truth.label == TARGETS["two_modes"].label
 
 
 @pytest.mark.filterwarnings("ignore:.*ran off to infinity")

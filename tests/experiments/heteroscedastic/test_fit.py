@@ -26,11 +26,8 @@ from gbuq_core.experiments.heteroscedastic.fit import (
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
     METHODS,
-    PAPER,
     PARTS,
-    SCORES,
     HeteroscedasticSettings,
-    check_settings,
     estimate_heteroscedastic_seconds,
     estimate_measure_seconds,
     heteroscedastic_arguments,
@@ -60,13 +57,6 @@ VIEW_ONLY = {
 @pytest.fixture(scope="module")
 def fits():
     return {key: fit_heteroscedastic(plan_of(SMALL, key)) for key in METHODS}
-
-
-def test_a_method_of_the_page_has_a_model_and_known_scores():
-    for method in METHODS.values():
-        assert set(method.parts) <= set(PARTS)
-        assert set(method.scores) <= set(SCORES)
-    check_settings(PAPER)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -270,11 +260,6 @@ def test_impossible_measures_and_unknown_methods_are_refused(fits):
         measure_heteroscedastic(fits["gnll"], replace(SMALL, left_from=3.0))
     with pytest.raises(InvalidParameter, match="method must be one of"):
         plan_of(SMALL, "swag")
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "install the package ngboost" in METHODS["ngboost"].record.missing()
 
 
 def test_rows_without_noise_are_fitted_and_wrapped():

@@ -241,9 +241,14 @@ def test_rows_of_maps_are_the_second_axis_upwards():
     ],
 )
 def test_views_without_members_are_refused_by_a_sentence(fit_of, method, moved, words):
+    settings = replace(SMALL, **moved)
     with pytest.raises(InvalidParameter, match=words) as caught:
-        map_spiral(fit_of(method), replace(SMALL, **moved))
+        map_spiral(fit_of(method), settings)
     assert str(caught.value).endswith(".")
+    # Of what is one model it is known without a fit.
+    plan = plan_of(SMALL, method)
+    assert why_not(plan, settings) == (str(caught.value) if METHODS[method].virtual else "")
+    assert why_not(plan, SMALL) == ""
 
 
 def test_settings_that_cannot_be_fitted_are_refused_by_a_sentence():
@@ -254,12 +259,6 @@ def test_settings_that_cannot_be_fitted_are_refused_by_a_sentence():
         run_spiral(replace(SMALL, noise=0.0, methods=()))
     with pytest.raises(InvalidParameter, match="method"):
         plan_of(SMALL, "magic")
-
-
-def test_a_run_has_the_methods_of_its_settings_in_their_order():
-    run = run_spiral(replace(SMALL, methods=("csglb", "sglb")))
-    assert [maps.method for maps in run.methods] == ["csglb", "sglb"]
-    assert run.data.X.shape == (180, 9)
 
 
 @pytest.mark.parametrize("method", ["sglb", "virtual_sglb", "csglb", "vrf"])
@@ -350,10 +349,3 @@ def test_the_longest_step_that_is_allowed_is_fitted():
         plan = plan_of(replace(SMALL, rate_cyclical=rate, alpha_max=alpha), "csglb")
         assert why_not(plan) == ""
         assert estimate_spiral_seconds(plan) > 0
-
-
-def test_members_that_could_not_be_taken_are_known_without_a_fit():
-    chain, cycles = (plan_of(SMALL, method) for method in ("virtual_sglb", "csglb"))
-    assert why_not(chain, replace(SMALL, step=200)).startswith("Truncation step 200 gives no")
-    assert why_not(cycles, replace(SMALL, burn_in=3)).startswith("Burn-in 3 leaves none of the 3")
-    assert why_not(cycles, replace(SMALL, step=200)) == why_not(chain, SMALL) == ""

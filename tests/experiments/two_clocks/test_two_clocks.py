@@ -60,7 +60,7 @@ from gbuq_core.experiments.two_clocks.scores import (
     verdicts_of,
 )
 from gbuq_core.jobs import JobRunner, current_job
-from gbuq_core.methods import METHODS, find_methods, record
+from gbuq_core.methods import METHODS, find_methods
 from gbuq_core.metrics import find_resolution, log_scores
 from gbuq_core.presentation import short
 from gbuq_core.settings import plan_of
@@ -254,13 +254,6 @@ def test_a_fit_depends_on_no_knob_that_its_model_does_not_have(model):
     assert plan_of(TwoClocksSettings(model=model, **alike)) == plan
     assert 0.01 < estimate_two_clocks_seconds(plan) < 120.0  # the stacked law takes longest
     assert seeds_of(plan) == (5 if model == "ngboost" or model in WITHOUT_CLOCKS else 10)
-
-
-def test_a_missing_package_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(record, "is_installed", lambda package: False)
-    plan = plan_of(replace(SMALL, model="catboost"))
-    with pytest.raises(InvalidParameter, match="CatBoost is not installed: choose another"):
-        fit_two_clocks(plan)
 
 
 def test_one_factor_keeps_all_trees():
