@@ -89,7 +89,7 @@ def open_cluster(
             count, address = n_workers or 1, scheduler
         cluster = Cluster(stack.enter_context(_connect(distributed, address, timeout)))
         _wait_for_workers(cluster, count, timeout)
-        cluster.notices = check_versions(cluster)
+        cluster.notices = compare_versions(describe_process(), cluster.run(describe_process))
         yield cluster
 
 
@@ -225,13 +225,11 @@ def _wait_for_workers(cluster: Cluster, count: int, timeout: float) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def check_versions(cluster: Cluster) -> tuple[str, ...]:
-    """Refuse workers with other versions; return what else should be known, in sentences."""
-    return compare_versions(describe_process(), cluster.run(describe_process))
-
-
 def compare_versions(ours: Mapping[str, str], answers: Mapping[str, Any]) -> tuple[str, ...]:
-    """As `check_versions`, of what each worker has answered by its address."""
+    """Refuse workers with other versions; what else should be known of them, in sentences.
+
+    ``answers`` has what each worker says of itself, by its address.
+    """
     others = set()
     for address, theirs in answers.items():
         if isinstance(theirs, OSError):

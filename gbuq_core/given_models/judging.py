@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,15 +226,10 @@ class GivenJudge:
         if n_neighbors is not None:
             check_number("n_neighbors", n_neighbors, 2, len(y), integer=True)
         most = max(2, min(max(CANDIDATES), len(y) - 1))
-        first = most if n_neighbors is None else n_neighbors
-        model = IBUGRegressor(
-            self.matched.source, n_neighbors=first, calibrate=False, random_state=0
-        ).fit(rows, y)
+        make = partial(IBUGRegressor, self.matched.source, calibrate=False, random_state=0)
+        model = make(n_neighbors=n_neighbors or most).fit(rows, y)
         if n_neighbors is None:
-            chosen = _choose_k(model, rows, y, most)
-            model = IBUGRegressor(
-                self.matched.source, n_neighbors=chosen, calibrate=False, random_state=0
-            ).fit(rows, y)
+            model = make(n_neighbors=_choose_k(model, rows, y, most)).fit(rows, y)
         self.n_neighbors_ = int(model.n_neighbors_)
         return model
 

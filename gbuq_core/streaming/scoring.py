@@ -364,9 +364,8 @@ class BlockScorer:
             return added
         n_rows = len(added["unseen_level"][0])
         unit = "" if self.base.training.target.classes else "absolute"
-        before = {name: added[name] for name in added if name not in _LAST}
-        last = {name: added[name] for name in _LAST}
-        return {**before, "error": (np.full(n_rows, np.nan), unit), **last}
+        last = {name: added.pop(name) for name in _LAST}
+        return {**added, "error": (np.full(n_rows, np.nan), unit), **last}
 
 
 _LAST = ("unseen_level", "new_missing")

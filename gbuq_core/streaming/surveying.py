@@ -147,6 +147,12 @@ class _Facts:
     sample: list[str] = field(default_factory=list)
     style: str = ""
 
+    @property
+    def read_as(self) -> Column:
+        """`column` of one that has one."""
+        assert self.column is not None
+        return self.column
+
 
 class Survey(NamedTuple):
     """What holds for the columns of a file as a whole.
@@ -298,10 +304,8 @@ def _look(facts: _Facts, array: Any, start: int) -> None:
 
 
 def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
-    is_text = types.is_string(array.type)
-    assert facts.column is not None
-    units = facts.column.units
-    numbers = read_numbers(text, facts.mark, units) if is_text else as_numbers(array, facts.column)
+    is_text, column = types.is_string(array.type), facts.read_as
+    numbers = read_numbers(text, facts.mark, column.units) if is_text else as_numbers(array, column)
     facts.bad = facts.bad.join(numbers.unreadable, text, start)
     facts.n_infinite += int(np.isinf(numbers.values).sum())
     if not is_text:
@@ -311,7 +315,7 @@ def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
     if facts.of_file.basis != "given":
         facts.n_against += count_against(text, numbers.unreadable, facts.mark)
         if not start:  # the first block is enough to see that it is written in another way
-            facts.mark_notice = like_sentence(facts.column, text, facts.of_file)
+            facts.mark_notice = like_sentence(facts.read_as, text, facts.of_file)
 
 
 def _is_plain(text: Any, mark: str) -> bool:
@@ -358,16 +362,14 @@ def _choose_marks(file: BlockFile, facts: dict[str, _Facts]) -> None:
     def look(block: pa.Table, start: int) -> None:
         for name, other in doubtful.items():
             array = single_chunk(block, name)
-            assert other.column is not None
-            text = as_text(array, other.column.missing)
+            text = as_text(array, other.read_as.missing)
             n_marked[name] += count_marked(text)
             _look_numbers(other, array, text, start)
 
     _each(file, look)
     for name, other in doubtful.items():
         if is_contradicted(facts[name].n_against, n_marked[name]):
-            assert other.column is not None
-            notice = sentence_of_other(other.column.name, facts[name].mark)
+            notice = sentence_of_other(other.read_as.name, facts[name].mark)
             facts[name] = replace(other, mark_notice=notice)
 
 
@@ -384,8 +386,7 @@ def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
 
     def sample(block: pa.Table, start: int) -> None:
         for name, each in dates.items():
-            assert each.column is not None
-            known = as_text(single_chunk(block, name), each.column.missing).drop_null()
+            known = as_text(single_chunk(block, name), each.read_as.missing).drop_null()
             step = max(1, each.n_known // _SAMPLED)
             first = -passed[name] % step
             each.sample += known.take(np.arange(first, len(known), step)).to_pylist()
@@ -393,23 +394,20 @@ def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
 
     def count(block: pa.Table, start: int) -> None:
         for name, each in dates.items():
-            assert each.column is not None
-            text = as_text(single_chunk(block, name), each.column.missing)
-            unreadable = as_dates(text, each.style, each.column.missing).unreadable
+            text = as_text(single_chunk(block, name), each.read_as.missing)
+            unreadable = as_dates(text, each.style, each.read_as.missing).unreadable
             unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
             each.bad = each.bad.join(unreadable, text, start)
 
     _each(file, sample)
     for each in dates.values():
-        assert each.column is not None
-        each.style = style_like(each.column.date_style, list(dict.fromkeys(each.sample)))
+        each.style = style_like(each.read_as.date_style, list(dict.fromkeys(each.sample)))
     _each(file, count)
 
 
 def _judge(facts: _Facts) -> list[str]:
     """Refuse a column that holds something else than in training; say what counts as missing."""
-    column, bad = facts.column, facts.bad
-    assert column is not None
+    column, bad = facts.read_as, facts.bad
     if column.kind not in ("numeric", "date"):
         words = facts.words
         return [f"Second file: {words_sentence(column, words)}"] if words else []
@@ -444,13 +442,12 @@ class _Classes:
 
     def add(self, facts: _Facts, array: Any) -> None:
         """With a further block."""
-        assert facts.column is not None
-        missing = facts.column.missing
+        missing = facts.read_as.missing
         if not self._as_written:
             text = as_text(array, missing)
             self._as_written = bool(pc.any(pc.is_in(text, value_set=self._classes)).as_py())
         if not self._as_numbers and facts.all_numbers:
-            labels = as_categories(array, facts.column).categories
+            labels = as_categories(array, facts.read_as).categories
             self._as_numbers = bool(labels.isin(self._classes.to_pylist()).any())
 
     def any_known(self, facts: _Facts) -> bool:
@@ -460,8 +457,7 @@ class _Classes:
 
 def _read(array: Any, facts: _Facts, parts: list[str]) -> dict[str, Any]:
     """The features of a column by part; see `tables.cleaning.feature_values`."""
-    column = facts.column
-    assert column is not None
+    column = facts.read_as
     if column.kind == "numeric":
         return {"": _numbers(array, facts)}
     if column.kind == "category":
@@ -470,25 +466,23 @@ def _read(array: Any, facts: _Facts, parts: list[str]) -> dict[str, Any]:
 
 
 def _numbers(array: Any, facts: _Facts) -> Any:
-    assert facts.column is not None
     if not types.is_string(array.type):
-        return finite_values(as_numbers(array, facts.column))
-    text = as_text(array, facts.column.missing)
+        return finite_values(as_numbers(array, facts.read_as))
+    text = as_text(array, facts.read_as.missing)
     if facts.plain:
-        return finite_values(read_numbers(text, facts.mark, facts.column.units))
+        return finite_values(read_numbers(text, facts.mark, facts.read_as.units))
     # Some other block holds a cell that is no plain number: read this one in the same way.
     more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
-    return finite_values(read_numbers(more, facts.mark, facts.column.units))[:-1]
+    return finite_values(read_numbers(more, facts.mark, facts.read_as.units))[:-1]
 
 
 def _categories(array: Any, facts: _Facts) -> Any:
-    assert facts.column is not None
     if facts.all_numbers:
-        return as_categories(array, facts.column)
+        return as_categories(array, facts.read_as)
     # Some other block holds a word: 1 and 1.0 are two categories here too.
-    text = as_text(array, facts.column.missing)
+    text = as_text(array, facts.read_as.missing)
     more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
-    return as_categories(more, facts.column)[:-1].remove_unused_categories()
+    return as_categories(more, facts.read_as)[:-1].remove_unused_categories()
 
 
 def _written(array: Any, facts: _Facts) -> pd.Series:

@@ -356,9 +356,7 @@ def apply_bins(bins: Bins, X: np.ndarray, n_jobs: int | None = 1) -> np.ndarray:
         borders[feature, : len(own)] = own
     n_levels = np.where(bins.is_category, bins.n_codes, _NUMBER)
     values = np.ascontiguousarray(X, np.float64).view()
-    values.flags.writeable = (
-        False  # one compiled kernel, whether the caller's may be written or not
-    )
+    values.flags.writeable = False  # one kernel, whether the caller's may be written or not
     unseen = np.uint8(UNSEEN_LEVEL)
 
     def code(low: int) -> None:

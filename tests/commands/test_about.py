@@ -1,7 +1,6 @@
 """`gbuq app`, `info`, `methods` and `completion`: commands that train nothing."""
 
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -134,8 +133,7 @@ def test_a_model_whose_file_names_no_loss_is_told_with_the_one_that_is_named(tmp
     text = printed(capsys, "info", str(path), "--loss", "Poisson")
     assert "The loss is Poisson. 6 rounds, " in text
     assert "gbuq score TRAIN NEW --model sum.cbm --loss Poisson tells of each row" in text
-    assert main(["info", str(path), "--loss", "Poisson", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["loss"] == "Poisson"
+    assert record_of(capsys, "info", str(path), "--loss", "Poisson")["loss"] == "Poisson"
     assert "loss must be one of" in refusal(capsys, "info", path, "--loss", "Poison")
     summands[0].save_model(str(path))
     assert "was trained with RMSE, not" in refusal(capsys, "info", path, "--loss", "Poisson")

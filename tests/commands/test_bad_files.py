@@ -1,9 +1,7 @@
 """Files that no command can use: one sentence and the exit code 2, and nothing is written."""
 
 import pytest
-from command_parts import refusal
-
-from gbuq_core.__main__ import main
+from command_parts import printed, refusal
 
 TABLE = "x,y\n" + "".join(f"{k % 7},{k % 7 + 0.1 * (k % 3)}\n" for k in range(40))
 FILES = ["none.csv", "folder", "/dev/null", "empty", "binary", "a\0b"]
@@ -46,6 +44,5 @@ def test_every_file_that_cannot_be_used_is_one_sentence(line, folder, capsys):
 
 def test_a_settings_file_names_the_file_to_look_at(folder, capsys):
     (folder / "gbuq.toml").write_text("[info]\nfile = 'rows.csv'\n")
-    assert main(["info", "--config", "gbuq.toml"]) == 0
-    assert "rows.csv holds a table" in capsys.readouterr().out
+    assert "rows.csv holds a table" in printed(capsys, "info", "--config", "gbuq.toml")
     assert "give FILE" in refusal(capsys, "info")

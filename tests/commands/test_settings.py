@@ -58,8 +58,7 @@ def test_a_file_sets_what_the_line_could(read):
     assert (options.target, options.trees, options.learning_rate) == ("price", 300, 0.05)
     assert (options.truncation_step, options.conformal) == (5, True)
     assert (options.header, options.unfamiliarity) == ("yes", "no")
-    assert options.drop == ["id", "comment"]
-    assert options.kind == ["code=category"]
+    assert (options.drop, options.kind) == (["id", "comment"], ["code=category"])
     assert options.missing == ["x=-999,NA"]
 
 

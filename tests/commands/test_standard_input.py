@@ -1,12 +1,11 @@
 """`-` in place of a file: the table comes from the standard input."""
 
 import io
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_parts import refusal
+from command_parts import printed, record_of, refusal
 
 from gbuq_core.__main__ import main
 
@@ -50,11 +49,9 @@ def test_a_project_scores_it_and_a_row_is_explained(typed, rows, monkeypatch, ca
     assert len(pd.read_csv(typed / "o.csv")) == 60
     again(rows, monkeypatch)
     capsys.readouterr()
-    assert main(["explain", "-", *FAST, "--row=3", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["row"] == 3
+    assert record_of(capsys, "explain", "-", *FAST, "--row=3")["row"] == 3
     again(rows, monkeypatch)
-    assert main(["info", "-"]) == 0
-    assert capsys.readouterr().out.startswith("standard input holds a table: 60 rows")
+    assert printed(capsys, "info", "-").startswith("standard input holds a table: 60 rows")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from command_parts import record_of
+from command_parts import printed, record_of
 from tolerances import SAME_SUM
 
 from gbuq_core.__main__ import main
@@ -146,8 +146,7 @@ def test_the_report_is_the_pages_and_runs_nothing_of_a_file(path, tmp_path, scor
 def test_a_method_without_members_is_told(path, tmp_path, capsys):
     words = [str(path), "--target", "y", "--drop", "class", "--method", "quantile"]
     more = ["--unfamiliarity", "no"]
-    assert main(["explain", *words, "--row", "7", "--quiet", *more]) == 0
-    assert "members" not in capsys.readouterr().out
+    assert "members" not in printed(capsys, "explain", *words, "--row", "7", "--quiet", *more)
     out = tmp_path / "report.html"
     assert main(["report", *words, "--out", str(out), "--quiet", *more]) == 0
     assert "Where does it fail?" in out.read_text(encoding="utf-8")

@@ -2,13 +2,13 @@
 
 import dataclasses
 import functools
-import io
 import warnings
 
 import numpy as np
 import pandas as pd
 from catboost import CatBoostClassifier, CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+from saving_parts import saved
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
@@ -278,12 +278,6 @@ def model_of(name):
 def file_of(name):
     """Its file."""
     return saved(model_of(name))
-
-
-def saved(model):
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
 
 
 def rows_of(model):

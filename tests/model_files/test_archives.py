@@ -6,11 +6,11 @@ import zipfile
 
 import numpy as np
 import pytest
-from saving_parts import fitted, saved
 
 from gbuq_core import file_bytes, load
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, ModelFileError
 from gbuq_core.model_files import archive, contents, fields
+from tests.model_files.saved_models import file_of, model_of, rows_of
 
 
 def refusal(content):
@@ -35,6 +35,11 @@ def zipped(members, compression=zipfile.ZIP_STORED):
         for name, content in members:
             made.writestr(name, content)
     return file.getvalue()
+
+
+def members_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
 
 
 @pytest.mark.parametrize(
@@ -79,8 +84,9 @@ def test_files_too_large_are_refused_before_they_are_read(tmp_path, monkeypatch)
 @pytest.fixture(scope="module")
 def file():
     """A saved classifier of three classes with every kind of column."""
-    model, new = fitted("three", np.random.default_rng(0))
-    return saved(model), model.predict_members(new), new
+    model = model_of("boosted three")
+    new = rows_of(model)
+    return file_of("boosted three"), model.predict_members(new), new
 
 
 def test_cut_off_files_are_refused(file):
@@ -129,18 +135,16 @@ def test_decompression_bombs_are_refused(file):
 def test_parts_that_share_bytes_are_refused(file):
     """A directory of many entries that all point to one part: the other kind of bomb."""
     content = file[0]
-    with zipfile.ZipFile(io.BytesIO(content)) as opened:
-        largest = max(opened.infolist(), key=lambda member: member.file_size)
+    largest = max(map(len, members_of(content).values()))
     inflated = content.replace(
-        largest.file_size.to_bytes(4, "little"), (2 * len(content)).to_bytes(4, "little")
+        largest.to_bytes(4, "little"), (2 * len(content)).to_bytes(4, "little")
     )
     assert inflated != content
     assert "larger than the file" in refusal(inflated)
 
 
 def test_a_part_that_is_there_twice_is_refused(file):
-    with zipfile.ZipFile(io.BytesIO(file[0])) as opened:
-        parts = [(name, opened.read(name)) for name in opened.namelist()]
+    parts = [*members_of(file[0]).items()]
     with pytest.warns(UserWarning, match="Duplicate name"):
         doubled = zipped([*parts, parts[-1]])
     assert "twice" in refusal(doubled)
@@ -154,17 +158,12 @@ def test_arrays_of_other_types_are_refused(file, dtype):
     content = archive.write_archive(header, {**arrays, "start": np.zeros(3)})
     npy = io.BytesIO()
     np.lib.format.write_array(npy, np.zeros(3).astype(dtype), allow_pickle=True)
-    with zipfile.ZipFile(io.BytesIO(content)) as opened:
-        parts = [
-            (name, npy.getvalue() if name == "start.npy" else opened.read(name))
-            for name in opened.namelist()
-        ]
-    assert "array 'start' is of an unknown type" in refusal(zipped(parts))
+    parts = members_of(content) | {"start.npy": npy.getvalue()}
+    assert "array 'start' is of an unknown type" in refusal(zipped(parts.items()))
 
 
 def test_an_array_that_claims_to_be_huge_is_not_allocated(file):
-    with zipfile.ZipFile(io.BytesIO(file[0])) as opened:
-        parts = {name: opened.read(name) for name in opened.namelist()}
+    parts = members_of(file[0])
     header = json.loads(parts["header.json"])
     header["arrays"]["f8"]["shape"] = [2**55]
     parts["header.json"] = json.dumps(header)

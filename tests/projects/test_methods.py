@@ -84,14 +84,14 @@ def try_once(content):  # each of its many models would take a second
         try_in_a_process(content)
 
 catboost_source._try_in_a_process = try_once
-folder, found = Path(sys.argv[1]), {}
+folder, digests = Path(sys.argv[1]), {}
 new = read_table(folder / "new.csv", to_score=True)
 for path in folder.glob("*.gbuq"):
     project = open_project(path, trust=True)
     scored = restore_project(project) if project.data else score_project(project, new)
     frame = scored.frame
-    found[path.stem] = hashlib.sha256(to_csv_bytes(frame)).hexdigest()
-print(json.dumps(found))
+    digests[path.stem] = hashlib.sha256(to_csv_bytes(frame)).hexdigest()
+print(json.dumps(digests))
 """
 
 

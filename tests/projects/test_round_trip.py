@@ -103,13 +103,9 @@ def test_all_that_a_user_has_made_comes_back(table):
     scored = score_table(table, "y", schema=schema, plan=quick())
     asked = ScorePlan(n_trees=12, learning_rate=0.1)
     project = open_project(project_bytes(saved(scored, table, plan=asked, edits=edits)))
-    assert project.edits == edits
-    assert project.cohorts == COHORTS
-    assert project.marks == MARKS
-    assert project.page == PAGE
-    assert project.plan == asked
-    assert project.schema == schema
-    assert project.source == table.source
+    kept = project.edits, project.cohorts, project.marks, project.page, project.plan
+    assert kept == (edits, COHORTS, MARKS, PAGE, asked)
+    assert (project.schema, project.source) == (schema, table.source)
     sentences = describe_project(project)
     assert "3 columns are corrected." in sentences
     assert "2 rows are marked." in sentences

@@ -44,10 +44,8 @@ PLANS = {
 @pytest.mark.parametrize("name", PLANS)
 def test_a_project_of_an_earlier_version_opens(name):
     project = open_project((HERE / f"{name}.gbuq").read_bytes())
-    assert project.cohorts == COHORTS
-    assert project.marks == MARKS
-    assert project.page == PAGE
-    assert project.plan == PLANS[name]
+    kept = project.cohorts, project.marks, project.page, project.plan
+    assert kept == (COHORTS, MARKS, PAGE, PLANS[name])
     assert (project.models, project.why_no_models) == (None, OLDER)
     assert OLDER in describe_project(project)
     before = pd.read_csv(HERE / f"{name}.csv")

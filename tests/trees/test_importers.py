@@ -320,12 +320,6 @@ def test_other_models_are_refused(name, data):
     assert "\n" not in str(caught.value)
 
 
-def test_a_regressor_is_no_classifier(data):
-    X, _, y, _ = data
-    with pytest.raises(InvalidParameter, match="is no classifier"):
-        leaf_source(lightgbm_model().fit(X, y), task="classification")
-
-
 def test_a_leaf_source_comes_back_as_it_is(data):
     X, _, y, _ = data
     source = leaf_source(HistGradientBoostingRegressor(max_iter=2).fit(X, y))

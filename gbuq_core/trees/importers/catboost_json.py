@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.array_checks import begins
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, UnknownLoss
 from gbuq_core.trees.importers.objectives import find_objective
-from gbuq_core.trees.importers.plain_source import MOST_FEATURES, MOST_SPLITS, PlainTrees
-from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees
+from gbuq_core.trees.importers.plain_source import MOST_FEATURES, PlainTrees
+from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees, join_trees
 from gbuq_core.trees.importers.source import damaged_model, refuse
 
 _damaged = partial(damaged_model, "CatBoost")
@@ -40,52 +39,10 @@ class _Features(NamedTuple):
     n_before: int  # numbered splits that come before those
 
 
-class _Splits:
-    """The splits of all trees as they are found, and the leaves."""
-
-    def __init__(self) -> None:
-        self.left: list[Any] = []
-        self.right: list[Any] = []
-        self.feature: list[Any] = []
-        self.threshold: list[Any] = []
-        self.nan_left: list[Any] = []
-        self.values: list[np.ndarray] = []
-        self.sizes: list[int] = []
-        self.n_splits = 0
-
-    def add(
-        self, left: Any, right: Any, feature: Any, threshold: Any, nan_left: Any, values: Any
-    ) -> None:
-        """One tree: children as places among its splits, or ``~`` places among its leaves."""
-        self.n_splits += len(left)
-        if self.n_splits > MOST_SPLITS:
-            raise ModelFileError("The CatBoost model has more splits than can be read.")
-        self.left.append(np.asarray(left, np.int32))
-        self.right.append(np.asarray(right, np.int32))
-        self.feature.append(np.asarray(feature, np.int32))
-        self.threshold.append(np.asarray(threshold, np.float64))
-        self.nan_left.append(np.asarray(nan_left, bool))
-        self.values.append(values)
-        self.sizes.append(len(left))
-
-    def trees(self) -> NumericTrees:
-        """All of them."""
-        return NumericTrees(
-            begin=begins(self.sizes),
-            left=np.concatenate(self.left),
-            right=np.concatenate(self.right),
-            feature=np.concatenate(self.feature),
-            threshold=np.concatenate(self.threshold).astype(np.float32).astype(np.float64),
-            missing=np.full(self.n_splits, NAN_IS_MISSING, np.int8),
-            missing_left=np.concatenate(self.nan_left),
-            strict=False,
-        )
-
-
 def read_catboost_json(content: bytes, loss: str = "") -> PlainTrees:
     """Read a model saved with ``format="json"``; ``loss`` (of `LOSSES`) if the file names none."""
     try:
-        return read_catboost_document(json.loads(content.decode("utf-8")), loss)
+        return _read_document(json.loads(content.decode("utf-8")), loss)
     except GbuqError:
         raise
     except (
@@ -94,39 +51,36 @@ def read_catboost_json(content: bytes, loss: str = "") -> PlainTrees:
         raise _damaged("a part is missing or of the wrong kind") from error
 
 
-def read_catboost_document(document: Any, loss: str = "") -> PlainTrees:
-    """The same of a document that is parsed already."""
+def _read_document(document: Any, loss: str) -> PlainTrees:
     features = _read_features(document["features_info"])
     info = document.get("model_info", {})
     parameters = info.get("params", {})
     loss = _find_loss(info, loss)
     scale, bias = document["scale_and_bias"]
     base = np.atleast_1d(np.asarray(bias, np.float64))
-    splits = _Splits()
     if "oblivious_trees" in document:
-        for tree in document["oblivious_trees"]:
-            _add_symmetric(tree, features, splits)
+        parts = [_symmetric_tree(tree, features) for tree in document["oblivious_trees"]]
     else:
-        for tree in document["trees"]:
-            _add_nested(tree, features, splits)
-    if not splits.sizes:
+        parts = [_nested_tree(tree, features) for tree in document["trees"]]
+    if not parts:
         raise _damaged("it has no trees")
-    widths = {values.shape[1] for values in splits.values}
+    splits, values = zip(*parts, strict=True)
+    widths = {of_tree.shape[1] for of_tree in values}
     if len(widths) > 1:
         raise _damaged("its leaves have different numbers of values")
     width = widths.pop()
     if len(base) == 1 and width > 1:
         base = np.repeat(base, width)
     task, link = _link(loss, width)
-    n_trees, trees = len(splits.sizes), splits.trees()
+    n_trees, trees = len(splits), join_trees(list(splits))
     decays = shrink_factors(parameters.get("boosting_options", {}), n_trees)
     return PlainTrees(
         kind="catboost", task=task, n_features=features.n_features, names=features.names,
-        trees=trees, leaf_values=np.concatenate(splits.values), output=np.zeros(n_trees, np.int32),
+        trees=trees, leaf_values=np.concatenate(values), output=np.zeros(n_trees, np.int32),
         base=base, scale=float(scale), slope=1.0, decays=decays, link=link,
         per_iteration=1, averages=False, no_stages="" if parameters else "sum", single=True,
         flushes=False,
-        levels_begin=np.zeros(splits.n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
+        levels_begin=np.zeros(len(trees.left) + 1, np.int64), levels=np.zeros(0, np.int32),
         categories=(), classes=_classes(info, task),
         hashed=np.array(sorted(features.category.values()), np.int32),
     )  # fmt: skip
@@ -209,7 +163,7 @@ def _read_split(split: Any, features: _Features) -> tuple[int, float, bool]:
     return features.place[number], float(split["border"]), features.nan_left[number]
 
 
-def _add_symmetric(tree: Any, features: _Features, splits: _Splits) -> None:
+def _symmetric_tree(tree: Any, features: _Features) -> tuple[NumericTrees, np.ndarray]:
     """A tree whose levels share a split: bit k of a leaf's number is the answer to split k.
 
     The last split becomes the root, so that a node's two children decide the next lower bit::
@@ -234,15 +188,13 @@ def _add_symmetric(tree: Any, features: _Features, splits: _Splits) -> None:
     feature, border, nan_left = (
         np.array([split[part] for split in levels[::-1]]) for part in range(3)
     )
+    values = values.reshape(2**depth, -1)
     if not depth:
-        splits.add([], [], [], [], [], values.reshape(1, -1))
-        return
-    splits.add(
-        left, right, feature[level], border[level], nan_left[level], values.reshape(2**depth, -1)
-    )
+        return _numeric_tree([], [], [], [], []), values
+    return _numeric_tree(left, right, feature[level], border[level], nan_left[level]), values
 
 
-def _add_nested(tree: Any, features: _Features, splits: _Splits) -> None:
+def _nested_tree(tree: Any, features: _Features) -> tuple[NumericTrees, np.ndarray]:
     """A tree of nodes within nodes, without recursion."""
     left: list[int] = []
     right: list[int] = []
@@ -265,7 +217,23 @@ def _add_nested(tree: Any, features: _Features, splits: _Splits) -> None:
     if len({value.shape for value in values}) > 1 or values[0].ndim != 1:
         raise _damaged("its leaves have different numbers of values")
     feature, border, nan_left = ([part[k] for part in parts] for k in range(3))
-    splits.add(left, right, feature, border, nan_left, np.stack(values))
+    return _numeric_tree(left, right, feature, border, nan_left), np.stack(values)
+
+
+def _numeric_tree(
+    left: Any, right: Any, feature: Any, threshold: Any, nan_left: Any
+) -> NumericTrees:
+    """Children are places among the tree's splits, or ``~`` places among its leaves."""
+    return NumericTrees(
+        begin=np.array([0, len(left)]),
+        left=np.asarray(left, np.int32),
+        right=np.asarray(right, np.int32),
+        feature=np.asarray(feature, np.int32),
+        threshold=np.asarray(threshold, np.float64).astype(np.float32).astype(np.float64),
+        missing=np.full(len(left), NAN_IS_MISSING, np.int8),
+        missing_left=np.asarray(nan_left, bool),
+        strict=False,
+    )
 
 
 def _find_loss(info: Any, given: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from gbuq_core.array_checks import begins
 from gbuq_core.errors import ModelFileError
 from gbuq_core.trees.importers.replaying import NumericTrees
-from gbuq_core.trees.importers.source import damaged_model
+from gbuq_core.trees.importers.source import damaged_model, require_sound
 
 _VERSIONS = ("v2", "v3", "v4")
 _MOST_TREES = 1_000_000
@@ -31,6 +31,7 @@ _OBJECTIVE = (
 )
 
 _damaged = partial(damaged_model, "LightGBM")
+_require = partial(require_sound, "LightGBM")
 _ARRAYS = {
     "split_feature": np.int64, "threshold": np.float64, "decision_type": np.int64,
     "left_child": np.int64, "right_child": np.int64, "leaf_value": np.float64,
@@ -72,18 +73,16 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
     text, _, categories = text.partition("\npandas_categorical:")
     head, _, rest = text.partition("\n\n")
     header = _fields(head)
-    if header.get("version") not in _VERSIONS:
-        raise _damaged("its version is unknown")
+    _require(header.get("version") in _VERSIONS, "its version is unknown")
     n_features = _count(header, "max_feature_idx", 0, _MOST_FEATURES) + 1
     n_per_iteration = _count(header, "num_tree_per_iteration", 1, 10_000)
     names = tuple(header.get("feature_names", "").split(" "))
-    if len(names) != n_features:
-        raise _damaged("it does not name all of its features")
-    if len(header.get("feature_infos", "").split(" ")) != n_features:
-        raise _damaged("it does not describe all of its features")
+    _require(len(names) == n_features, "it does not name all of its features")
+    infos = header.get("feature_infos", "").split(" ")
+    _require(len(infos) == n_features, "it does not describe all of its features")
     blocks = _tree_blocks(header, rest)
-    if len(blocks) % n_per_iteration:
-        raise _damaged("its last round of trees is not complete")
+    whole = len(blocks) % n_per_iteration == 0
+    _require(whole, "its last round of trees is not complete")
     parts = [_read_tree(block, number, n_features) for number, block in enumerate(blocks)]
     leaf_counts = np.array([part["num_leaves"] for part in parts], np.int64)
     numbers: dict[str, np.ndarray] = {
@@ -157,11 +156,10 @@ def _write(
 ) -> str:
     """The checked model as LightGBM writes it, without what predictions do not need."""
     objective = header.get("objective", "")
-    if objective and not re.fullmatch(_OBJECTIVE, objective):
-        raise _damaged("its objective is unknown")
+    known = not objective or re.fullmatch(_OBJECTIVE, objective)
+    _require(known, "its objective is unknown")
     sigmoid = re.search(r"sigmoid:(\S+)", objective)
-    if sigmoid and not float(sigmoid[1]) > 0:
-        raise _damaged("its sigmoid is not greater than 0")
+    _require(not sigmoid or float(sigmoid[1]) > 0, "its sigmoid is not greater than 0")
     blocks = []
     for number, part in enumerate(parts):
         lines = [f"Tree={number}", f"num_leaves={part['num_leaves']}", f"num_cat={part['num_cat']}"]
@@ -210,36 +208,33 @@ def _fields(block: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     for line in block.split("\n"):
         key, _, value = line.partition("=")
-        if key in fields:
-            raise _damaged(f"it says {key!r:.40} twice")
+        _require(key not in fields, f"it says {key!r:.40} twice")
         fields[key] = value
     return fields
 
 
 def _count(fields: dict[str, str], key: str, low: int, high: int) -> int:
     value = fields.get(key, "")
-    if not re.fullmatch(r"\d{1,9}", value) or not low <= int(value) <= high:
-        raise _damaged(f"{key} is missing or no possible number")
+    possible = re.fullmatch(r"\d{1,9}", value) and low <= int(value) <= high
+    _require(possible, f"{key} is missing or no possible number")
     return int(value)
 
 
 def _tree_blocks(header: dict[str, str], rest: str) -> list[str]:
     """The text of each tree, by the sizes that the header tells."""
     sizes = header.get("tree_sizes", "").split(" ")
-    if not all(re.fullmatch(r"[1-9]\d{0,9}", size) for size in sizes):
-        raise _damaged("it has no trees, or their sizes are no numbers")
-    if len(sizes) > _MOST_TREES:
-        raise _damaged("it claims to have more than a million trees")
+    known = all(re.fullmatch(r"[1-9]\d{0,9}", size) for size in sizes)
+    _require(known, "it has no trees, or their sizes are no numbers")
+    _require(len(sizes) <= _MOST_TREES, "it claims to have more than a million trees")
     content = rest.encode("utf-8", "surrogateescape")
     blocks, at = [], 0
     for number, size in enumerate(map(int, sizes)):
         block = content[at : at + size]
-        if len(block) < size or not block.startswith(b"Tree=%d\n" % number):
-            raise _damaged(f"tree {number} is not where the header says")
+        there = len(block) == size and block.startswith(b"Tree=%d\n" % number)
+        _require(there, f"tree {number} is not where the header says")
         blocks.append(block.decode("utf-8", "replace").rstrip("\n"))
         at += size
-    if not content[at:].startswith(b"end of trees\n"):
-        raise _damaged("the trees have no end")
+    _require(content[at:].startswith(b"end of trees\n"), "the trees have no end")
     return blocks
 
 
@@ -256,14 +251,14 @@ def _read_tree(block: str, number: int, n_features: int) -> dict[str, Any]:
             values = np.array(words, np.float64)
         except ValueError:
             raise _damaged(f"{key} of tree {number} holds something else than numbers") from None
-        if len(values) != length or (np.isnan(values) | (values < low) | (values > high)).any():
-            raise _damaged(f"{key} of tree {number} is too short, too long or out of range")
+        fits = len(values) == length and ((values >= low) & (values <= high)).all()
+        _require(fits, f"{key} of tree {number} is too short, too long or out of range")
         return values
 
     def whole(key: str, length: int, low: int, high: int) -> np.ndarray:
         values = array(key, length, low, high)
-        if (values != np.floor(values)).any():
-            raise _damaged(f"{key} of tree {number} holds broken numbers")
+        whole = (values == np.floor(values)).all()
+        _require(whole, f"{key} of tree {number} holds broken numbers")
         return values
 
     tree: dict[str, Any] = {
@@ -277,18 +272,18 @@ def _read_tree(block: str, number: int, n_features: int) -> dict[str, Any]:
         "is_linear": fields.get("is_linear", "0") == "1",
     }
     tree["leaf_value"] = array("leaf_value", n_leaves)
-    if not np.isfinite(tree["leaf_value"]).all():
-        raise _damaged(f"leaf_value of tree {number} is infinite")
+    finite = np.isfinite(tree["leaf_value"]).all()
+    _require(finite, f"leaf_value of tree {number} is infinite")
     is_category = (tree["decision_type"].astype(np.int64) & _CATEGORICAL) > 0
+    unlisted = f"tree {number} splits by categories that it does not list"
     if n_cat == 0:
-        if is_category.any():
-            raise _damaged(f"tree {number} splits by categories that it does not list")
+        _require(not is_category.any(), unlisted)
         return tree
     tree["cat_boundaries"] = ends = whole("cat_boundaries", n_cat + 1, 0, 1 << 31)
-    if ends[0] != 0 or (np.diff(ends) < 1).any():
-        raise _damaged(f"cat_boundaries of tree {number} do not rise")
+    rising = ends[0] == 0 and (np.diff(ends) >= 1).all()
+    _require(rising, f"cat_boundaries of tree {number} do not rise")
     tree["cat_threshold"] = whole("cat_threshold", int(ends[-1]), 0, (1 << 32) - 1)
     chosen = tree["threshold"][is_category]
-    if (chosen != np.floor(chosen)).any() or (chosen < 0).any() or (chosen >= n_cat).any():
-        raise _damaged(f"tree {number} splits by categories that it does not list")
+    listed = (chosen == np.floor(chosen)) & (chosen >= 0) & (chosen < n_cat)
+    _require(listed.all(), unlisted)
     return tree

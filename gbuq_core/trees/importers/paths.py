@@ -37,7 +37,9 @@ class _Nodes(NamedTuple):
 def leaf_paths(source: LeafSource) -> LeafPaths:
     """Collect the features on the path to every leaf of a random forest."""
     if isinstance(source, LightGBMSource):
-        _check_lightgbm(source)
+        if not source.averages:
+            raise _no_forest("this LightGBM model adds its trees up (boosting)")
+        _refuse_categories(source.has_categories)
         n_splits = int((source.leaf_counts - 1).sum())  # those of trees that count
         nodes = _lightgbm_nodes(source.trees, n_splits, len(source.leaf_counts))
     elif isinstance(source, PlainSource) and source.is_forest:
@@ -56,12 +58,6 @@ def _no_forest(why: str) -> InvalidParameter:
         f"The leaves must be those of a random forest, and {why}: pass LightGBM fitted with "
         'boosting_type="rf", or scikit-learn\'s RandomForest or ExtraTrees.'
     )
-
-
-def _check_lightgbm(source: LightGBMSource) -> None:
-    if not source.averages:
-        raise _no_forest("this LightGBM model adds its trees up (boosting)")
-    _refuse_categories(source.has_categories)
 
 
 def _refuse_categories(has_categories: bool) -> None:

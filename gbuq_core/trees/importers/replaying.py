@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.array_checks import begins
 from gbuq_core.errors import ModelFileError
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
@@ -37,6 +38,13 @@ def take_splits(trees: NumericTrees, begin: np.ndarray, splits: Any) -> NumericT
     """Trees of some of the splits, which begin there."""
     parts = {name: getattr(trees, name)[splits] for name in NumericTrees._fields[1:-1]}
     return trees._replace(begin=begin, **parts)
+
+
+def join_trees(trees: list[NumericTrees]) -> NumericTrees:
+    """All trees in one."""
+    names = NumericTrees._fields[1:-1]
+    parts: dict[str, Any] = {n: np.concatenate([getattr(tree, n) for tree in trees]) for n in names}
+    return trees[0]._replace(begin=begins([len(tree.left) for tree in trees]), **parts)
 
 
 class Plane(NamedTuple):

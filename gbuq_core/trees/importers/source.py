@@ -211,6 +211,12 @@ def damaged_model(library: str, why: str) -> ModelFileError:
     return ModelFileError(f"The {library} model file is damaged ({why}): save the model again.")
 
 
+def require_sound(library: str, condition: Any, why: str) -> None:
+    """Refuse a file of this library unless the condition holds."""
+    if not condition:
+        raise damaged_model(library, why)
+
+
 def one_line(error: BaseException, limit: int = 200) -> str:
     """The first line of a library's message, without its final point.
 

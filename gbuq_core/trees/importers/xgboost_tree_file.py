@@ -18,12 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.array_checks import begins
 from gbuq_core.errors import GbuqError, ModelFileError
-from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees, check_structure
-from gbuq_core.trees.importers.source import damaged_model, refuse
+from gbuq_core.trees.importers.replaying import (
+    NAN_IS_MISSING,
+    NumericTrees,
+    check_structure,
+    join_trees,
+)
+from gbuq_core.trees.importers.source import damaged_model, refuse, require_sound
 
 _damaged = partial(damaged_model, "XGBoost")
+_require = partial(require_sound, "XGBoost")
 
 _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4",
             b"D": ">f8"}  # fmt: skip
@@ -68,8 +73,7 @@ class XGBoostModel:
 def read_xgboost(content: bytes) -> XGBoostModel:
     """Read and check a model in JSON or UBJ."""
     try:
-        document = _parse(content)
-        return _read_document(document)
+        return _read_document(_parse(content))
     except GbuqError:
         raise
     except (
@@ -88,8 +92,7 @@ def _parse(content: bytes) -> Any:
         return json.loads(content.decode("utf-8"))
     reader = _UbjReader(content)
     document = reader.value(0)
-    if reader.at != len(content):
-        raise _damaged("something follows its end")
+    _require(reader.at == len(content), "something follows its end")
     return document
 
 
@@ -101,8 +104,7 @@ class _UbjReader:
         self.at = 0
 
     def _take(self, size: int) -> bytes:
-        if size < 0 or self.at + size > len(self._content):
-            raise _damaged("it is cut off")
+        _require(0 <= size <= len(self._content) - self.at, "it is cut off")
         part = self._content[self.at : self.at + size]
         self.at += size
         return part
@@ -116,17 +118,15 @@ class _UbjReader:
 
     def _length(self) -> int:
         length = self._number(self._take(1))
-        if not isinstance(length, int) or length < 0:
-            raise _damaged("a length is not a number")
-        return length
+        _require(isinstance(length, int) and length >= 0, "a length is not a number")
+        return int(length)
 
     def _text(self) -> str:
         return self._take(self._length()).decode("utf-8")
 
     def value(self, depth: int, mark: bytes | None = None) -> Any:
         """The value that begins here."""
-        if depth > _DEEPEST:
-            raise _damaged("it is nested too deeply")
+        _require(depth <= _DEEPEST, "it is nested too deeply")
         mark = self._take(1) if mark is None else mark
         if mark == b"{":
             return self._object(depth)
@@ -157,8 +157,7 @@ class _UbjReader:
             if kind in _NUMBERS:
                 dtype = np.dtype(_NUMBERS[kind])
                 return np.frombuffer(self._take(length * dtype.itemsize), dtype)
-            if length > len(self._content) - self.at:
-                raise _damaged("it is cut off")
+            _require(length <= len(self._content) - self.at, "it is cut off")
             return [self.value(depth + 1, kind) for _ in range(length)]
         values = []
         while self._peek() != b"]":
@@ -190,21 +189,19 @@ def _read_document(document: Any) -> XGBoostModel:
     n_features = int(parameters["num_feature"])
     trees = model["trees"]
     indptr = np.asarray(model["iteration_indptr"], np.int64)
-    if len(trees) < 1 or len(trees) != int(model["gbtree_model_param"]["num_trees"]):
-        raise _damaged("it has no trees, or not as many as it says")
-    if len(model["tree_info"]) != len(trees):
-        raise _damaged("it does not describe all of its trees")
-    if len(indptr) < 2 or indptr[0] != 0 or indptr[-1] != len(trees) or (np.diff(indptr) < 1).any():
-        raise _damaged("its rounds of trees do not add up")
+    as_many = len(trees) == int(model["gbtree_model_param"]["num_trees"]) >= 1
+    _require(as_many, "it has no trees, or not as many as it says")
+    _require(len(model["tree_info"]) == len(trees), "it does not describe all of its trees")
+    ends = len(indptr) >= 2 and indptr[0] == 0 and indptr[-1] == len(trees)
+    _require(ends and (np.diff(indptr) >= 1).all(), "its rounds of trees do not add up")
     n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
-    if not all(0 <= int(i) < n_outputs for i in model["tree_info"]):
-        raise _damaged("a tree belongs to no output")
+    known = all(0 <= int(i) < n_outputs for i in model["tree_info"])
+    _require(known, "a tree belongs to no output")
     parts = [_read_tree(tree, number, n_features) for number, tree in enumerate(trees)]
     n_levels = np.concatenate([np.zeros(1, np.int64), *(part.n_levels for part in parts)])
     names = tuple(map(str, learner.get("feature_names", [])))
-    if names and len(names) != n_features:
-        raise _damaged("it does not name all of its features")
-    numeric, counts = _join([part.splits for part in parts])
+    _require(len(names) in (0, n_features), "it does not name all of its features")
+    numeric = join_trees([part.splits for part in parts])
     check_structure(numeric)
     return XGBoostModel(
         clean=_clean(document, [part.clean for part in parts], n_features),
@@ -213,7 +210,7 @@ def _read_document(document: Any) -> XGBoostModel:
         levels=np.concatenate([part.levels for part in parts]),
         categories=_read_categories(model.get("cats", {}), n_features),
         leaf_of_node=tuple(part.leaf_of_node for part in parts),
-        leaf_counts=counts,
+        leaf_counts=np.diff(numeric.begin) + 1,
         has_categories=bool(n_levels.any()),
         n_features=n_features,
         n_classes=int(parameters["num_class"]),
@@ -230,8 +227,8 @@ def _best_rounds(learner: Any, n_iterations: int) -> int:
     best = learner.get("attributes", {}).get("best_iteration")
     if best is None:
         return n_iterations
-    if not re.fullmatch(r"\d{1,9}", str(best)) or int(best) >= n_iterations:
-        raise _damaged("its best round is none of its rounds")
+    known = re.fullmatch(r"\d{1,9}", str(best)) and int(best) < n_iterations
+    _require(known, "its best round is none of its rounds")
     return int(best) + 1
 
 
@@ -253,16 +250,16 @@ def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[
     gradient_booster: dict[str, Any] = {"name": "gbtree", "model": model}
     if booster["name"] == "dart":
         weights = np.asarray(booster["weight_drop"], np.float64)
-        if weights.shape != (len(trees),) or not np.isfinite(weights).all():
-            raise _damaged("its trees have no weights")
+        fits = weights.shape == (len(trees),) and np.isfinite(weights).all()
+        _require(fits, "its trees have no weights")
         gradient_booster = {
             "name": "dart", "gbtree": gradient_booster, "weight_drop": weights.tolist(),
         }  # fmt: skip
     given = learner["learner_model_param"]
     parameters = {key: _whole(given, key) for key in ("num_class", "num_target") if key in given}
     score = str(given["base_score"])
-    if not re.fullmatch(rf"\[?{_FLOAT}(,{_FLOAT})*\]?", score):
-        raise _damaged("its base score is no number")
+    is_number = re.fullmatch(rf"\[?{_FLOAT}(,{_FLOAT})*\]?", score)
+    _require(is_number, "its base score is no number")
     objective = {"name": str(learner["objective"]["name"])}
     for key, value in learner["objective"].items():
         if isinstance(value, dict) and re.fullmatch(r"\w{1,40}", key):
@@ -281,8 +278,7 @@ def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[
 
 
 def _whole(values: Any, key: str) -> str:
-    if not re.fullmatch(r"\d{1,6}", str(values[key])):
-        raise _damaged(f"{key} is no possible number")
+    _require(re.fullmatch(r"\d{1,6}", str(values[key])), f"{key} is no possible number")
     return str(values[key])
 
 
@@ -294,8 +290,8 @@ def _read_categories(cats: Any, n_features: int) -> tuple[tuple[str, ...], ...]:
     used.
     """
     columns = list(cats.get("enc", []))
-    if len(columns) not in (0, n_features):
-        raise _damaged("it does not describe the categories of all features")
+    every = len(columns) in (0, n_features)
+    _require(every, "it does not describe the categories of all features")
     levels_ = []
     for column in columns:
         values = np.asarray(column["values"])
@@ -303,8 +299,8 @@ def _read_categories(cats: Any, n_features: int) -> tuple[tuple[str, ...], ...]:
             levels_.append(tuple(map(str, values.tolist())))
         elif len(column.get("offsets", [])):
             ends = np.asarray(column["offsets"], np.int64)
-            if ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():
-                raise _damaged("the names of its categories do not add up")
+            whole = ends[0] == 0 and ends[-1] == len(values) and (np.diff(ends) >= 0).all()
+            _require(whole, "the names of its categories do not add up")
             letters = values.astype(np.uint8).tobytes()
             if not letters.isascii():
                 return ()
@@ -328,30 +324,29 @@ def _read_tree(tree: Any, number: int, n_features: int) -> _Tree:
 
     def array(key: str, dtype: Any) -> np.ndarray:
         values = np.asarray(tree[key])
-        if values.shape != (n_nodes,) or values.dtype.kind not in "fiub":
-            raise _damaged(f"{key} of tree {number} is too short or too long")
+        fits = values.shape == (n_nodes,) and values.dtype.kind in "fiub"
+        _require(fits, f"{key} of tree {number} is too short or too long")
         return values.astype(dtype)
 
-    if n_nodes < 1:
-        raise _damaged(f"tree {number} has no nodes")
+    _require(n_nodes >= 1, f"tree {number} has no nodes")
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise refuse("has leaves with several values, one an output", "regression")
     left, right = array("left_children", np.int64), array("right_children", np.int64)
     feature, threshold = array("split_indices", np.int64), array("split_conditions", np.float32)
     kind, to_left = array("split_type", np.int64), array("default_left", bool)
     is_split = left >= 0
-    if (left >= n_nodes).any() or (right >= n_nodes).any() or (right[is_split] < 0).any():
-        raise _damaged(f"a node of tree {number} points nowhere")
+    inside = (left < n_nodes) & (right < n_nodes) & (~is_split | (right >= 0))
+    _require(inside.all(), f"a node of tree {number} points nowhere")
     places = np.flatnonzero(is_split)
     parents = array("parents", np.int64)
-    if (parents[left[is_split]] != places).any() or (parents[right[is_split]] != places).any():
-        raise _damaged(f"a node of tree {number} has another parent than its own")
-    if (feature[is_split] < 0).any() or (feature[is_split] >= n_features).any():
-        raise _damaged(f"tree {number} asks for a feature that there is not")
+    own = (parents[left[is_split]] == places) & (parents[right[is_split]] == places)
+    _require(own.all(), f"a node of tree {number} has another parent than its own")
+    known = ~is_split | ((feature >= 0) & (feature < n_features))
+    _require(known.all(), f"tree {number} asks for a feature that there is not")
     # XGBoost 2 writes NaN where it splits by categories; no threshold is asked for there.
     threshold = np.where(is_split & (kind == 1), np.float32(0.0), threshold)
-    if not np.isfinite(threshold[~is_split]).all() or np.isnan(threshold).any():
-        raise _damaged(f"a value of tree {number} is not a finite number")
+    finite = np.isfinite(threshold) | (is_split & ~np.isnan(threshold))
+    _require(finite.all(), f"a value of tree {number} is not a finite number")
     # Pruned nodes stay in the file; nothing points to them.
     used = np.zeros(n_nodes, bool)
     used[0] = True
@@ -377,8 +372,8 @@ def _read_tree(tree: Any, number: int, n_features: int) -> _Tree:
         missing_left=to_left[is_split] != of_levels,
         strict=True,
     )
-    if int(is_leaf.sum()) != n_splits + 1:
-        raise _damaged(f"the nodes of tree {number} do not make a tree")
+    is_tree = int(is_leaf.sum()) == n_splits + 1
+    _require(is_tree, f"the nodes of tree {number} do not make a tree")
     nothing = np.zeros(n_nodes)
     none = np.full(n_nodes, _DELETED)
     arrays = {
@@ -417,24 +412,13 @@ def _read_levels(
     )  # fmt: skip
     splits = np.flatnonzero(is_split & (kind == 1))
     known = np.isin(kind[is_split], (0, 1)).all() and np.array_equal(nodes, splits)
-    if not known or not len(nodes) == len(begin) == len(sizes):
-        raise _damaged(f"tree {number} does not list the categories of its splits")
+    known = known and len(nodes) == len(begin) == len(sizes)
+    _require(known, f"tree {number} does not list the categories of its splits")
     ends = np.cumsum(sizes)
     whole = (sizes >= 1).all() and np.array_equal(begin, ends - sizes)
-    if not whole or len(levels) != (ends[-1] if len(ends) else 0):
-        raise _damaged(f"the categories of tree {number} do not add up")
-    if ((levels < 0) | (levels >= _MOST_LEVELS)).any():
-        raise _damaged(f"a category of tree {number} is none")
+    whole = whole and len(levels) == sizes.sum()
+    _require(whole, f"the categories of tree {number} do not add up")
+    known = ((levels >= 0) & (levels < _MOST_LEVELS)).all()
+    _require(known, f"a category of tree {number} is none")
     counts[nodes] = sizes
     return counts[is_split], levels.astype(np.int32)
-
-
-def _join(trees: list[NumericTrees]) -> tuple[NumericTrees, np.ndarray]:
-    """All trees in one, and the number of leaves of each."""
-    n_splits = np.array([len(tree.left) for tree in trees], np.int64)
-    begin = begins(n_splits)
-    parts = {
-        key: np.concatenate([getattr(tree, key) for tree in trees])
-        for key in ("left", "right", "feature", "threshold", "missing", "missing_left")
-    }
-    return NumericTrees(begin=begin, strict=True, **parts), n_splits + 1
