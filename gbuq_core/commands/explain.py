@@ -12,7 +12,7 @@ from gbuq_core.commands.given_model import add_given, explain_given
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import add_model
 from gbuq_core.commands.project_options import add_project, check_inputs
-from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_asked, score_as_asked
+from gbuq_core.commands.scored_table import Scoring, add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import add_reading, add_table
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
@@ -77,26 +77,26 @@ def run(options: argparse.Namespace) -> None:
         return
     check_asked(options)
 
-    def work(job: Job) -> tuple[Asked, tables.RowExplanation, list[Any]]:
-        asked = score_as_asked(options)
-        row = asked.scored.scored.find_row(options.row)
+    def work(job: Job) -> tuple[Scoring, tables.RowExplanation, list[Any]]:
+        scoring = score_as_asked(options)
+        row = scoring.scored.scored.find_row(options.row)
         choices = lenses.reader_choices(rank=options.by, unit=options.unit)
-        answers = lenses.row_answers(asked.scored, asked.table, choices, row, options.ask)
-        return asked, tables.explain_row(asked.scored, row), answers
+        answers = lenses.row_answers(scoring.scored, scoring.table, choices, row, options.ask)
+        return scoring, tables.explain_row(scoring.scored, row), answers
 
-    asked, explained, answers = watched(work, show=shows_progress(options))
-    shown = lenses.in_unit(asked.scored, options.unit)
+    scoring, explained, answers = watched(work, show=shows_progress(options))
+    uncertainties = lenses.in_unit(scoring.scored, options.unit)
     if options.json:
-        print_json(_record(asked, explained, shown, options) | {"answers": dict(answers)})
+        print_json(_record(scoring, explained, uncertainties, options) | {"answers": dict(answers)})
         return
-    notices = [*map(str, asked.scored.questions), *asked.warned, *asked.scored.notices]
+    notices = [*map(str, scoring.scored.questions), *scoring.warned, *scoring.scored.notices]
     if math.isnan(getattr(explained.uncertainty, options.by)[0]):
         notices.append(
             f"This model tells no {options.by} uncertainty: the columns are in the order of total "
             "uncertainty."
         )
     say_notes(notices, options)
-    _tell(asked, explained, shown, options)
+    _tell(scoring, explained, uncertainties, options)
     for _, (heading, texts, table) in answers:
         print("\n".join(map(printable, (heading, *texts))))
         if table:
@@ -104,27 +104,27 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _words(
-    asked: Asked, explained: tables.RowExplanation, shown: lenses.RowUncertainties
+    scoring: Scoring, explained: tables.RowExplanation, uncertainties: lenses.RowUncertainties
 ) -> list[str]:
     """The row in sentences."""
-    scored, row = asked.scored, explained.row
+    scored, row = scoring.scored, explained.row
     far = lenses.say_unfamiliarity(scored, row)
-    sentences = [lenses.describe_row(scored, shown, explained, row, far),
+    sentences = [lenses.describe_row(scored, uncertainties, explained, row, far),
                  lenses.say_law(scored, row), lenses.say_members(explained),
                  lenses.say_parts(scored, row), lenses.say_width(explained)]  # fmt: skip
     return [printable(sentence) for sentence in sentences if sentence]
 
 
 def _tell(
-    asked: Asked,
+    scoring: Scoring,
     explained: tables.RowExplanation,
-    shown: lenses.RowUncertainties,
+    uncertainties: lenses.RowUncertainties,
     options: argparse.Namespace,
 ) -> None:
     """Sentences, and the columns that matter most."""
-    line = _line(asked, options.row)
+    line = _line(scoring, options.row)
     print(f"Row {options.row:,}" + (f" (line {line:,} of the file)" if line else ""))
-    print("\n".join(_words(asked, explained, shown)))
+    print("\n".join(_words(scoring, explained, uncertainties)))
     effects = lenses.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
     kinds = [*PARTS, *([] if explained.classes else ["width"])]
@@ -146,10 +146,10 @@ def _tell(
         print(tables.EFFECT_MEANING)
 
 
-def _line(asked: Asked, row: int) -> int | None:
+def _line(scoring: Scoring, row: int) -> int | None:
     """Where a text editor shows a row; None of a file without lines, and beside a project."""
-    table = asked.new or asked.table
-    if asked.project is not None or not len(table.lines):
+    table = scoring.new or scoring.table
+    if scoring.project is not None or not len(table.lines):
         return None
     return int(table.lines[table.row_numbers.searchsorted(row)])
 
@@ -165,13 +165,13 @@ def _place(effect: tables.ColumnEffect) -> str:
 
 
 def _record(
-    asked: Asked,
+    scoring: Scoring,
     explained: tables.RowExplanation,
-    shown: lenses.RowUncertainties,
+    uncertainties: lenses.RowUncertainties,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What is known about the row, for a program to read."""
-    scored, row = asked.scored, explained.row
+    scored, row = scoring.scored, explained.row
     target, truth = scored.training.target, scored.scored.y[row]
     known: Any = None if math.isnan(truth) else float(truth)
     if target.classes and known is not None:
@@ -179,7 +179,7 @@ def _record(
     unfamiliarity = scored.unfamiliarity
     return {
         "row": options.row,
-        "line": _line(asked, options.row),
+        "line": _line(scoring, options.row),
         "target": target.name,
         "task": target.task,
         "prediction": scored.frame["prediction"].iloc[row],
@@ -198,9 +198,9 @@ def _record(
         "usual_width": explained.usual_width,
         "effects": lenses.by_size(explained.effects, options.by),
         "unfamiliarity": None if unfamiliarity is None else float(unfamiliarity.rows.score[row]),
-        "words": _words(asked, explained, shown),
+        "words": _words(scoring, explained, uncertainties),
         "plan": vars(scored.plan),
         "questions": [str(question) for question in scored.questions],
         "notices": scored.notices,
-        "warnings": asked.warned,
+        "warnings": scoring.warned,
     }

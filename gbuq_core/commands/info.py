@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ def _model_of(header: dict[str, Any]) -> dict[str, Any]:
         "n_features": n_features,
         "features": list(map(str, _labels(parts.get("feature_names_in_")))),
         "classes": _labels(parts.get("classes_")),
-        "settings": {n: _plain(part) for n, part in settings.items() if _is_plain(part)},
+        "settings": dict(_plain_settings(settings)),
     }
 
 
@@ -217,17 +218,13 @@ def _labels(node: Any) -> list[Any]:
     return list(node["values"]) if isinstance(node, dict) else []
 
 
-def _plain(node: Any) -> Any:
-    """A parameter: a tuple as a list."""
-    return node["tuple"] if isinstance(node, dict) else node
-
-
-def _is_plain(node: Any) -> bool:
-    """Whether it is a number, text, or a list of them."""
-    inner = _plain(node) if not isinstance(node, dict) or "tuple" in node else node
-    return not isinstance(inner, dict) and not (
-        isinstance(inner, list) and any(isinstance(part, dict) for part in inner)
-    )
+def _plain_settings(nodes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The parameters that are numbers, text or lists of them; a tuple is a list here."""
+    for name, node in nodes.items():
+        value = node.get("tuple", node) if isinstance(node, dict) else node
+        parts = value if isinstance(value, list) else [value]
+        if not any(isinstance(part, dict) for part in parts):
+            yield name, value
 
 
 def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) -> None:

@@ -57,8 +57,8 @@ def plan_of(options: argparse.Namespace) -> ScorePlan:
     plan = _trees_if_asked(options, ScorePlan(**given_options(ScorePlan, vars(options))))
     if plan.listed and not plan.stacks:
         own = {knob.key for knob in METHODS[plan.method].knobs} & unused(ScorePlan, plan)
-        given = (pair for pair in changed(plan).items() if pair[0] in own)
-        plan = replace(plan, knobs=tuple(given))
+        pairs = (pair for pair in changed(plan).items() if pair[0] in own)
+        plan = replace(plan, knobs=tuple(pairs))
     # Where truncations are chosen, they are the members.
     elif plan.is_open and {"step", "start"} & {*given_options(Cut, vars(options))}:
         plan = replace(plan, ensemble="virtual")

@@ -14,7 +14,7 @@ from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.score_words import scores_record
 from gbuq_core.commands.scored_table import (
-    Asked,
+    Scoring,
     add_unfamiliar,
     check_asked,
     recipe_of,
@@ -72,25 +72,26 @@ def run(options: argparse.Namespace) -> None:
     check_out(out, inputs_of(options))
     check_asked(options)
 
-    def work(job: Job) -> tuple[Asked, bytes]:
-        asked = score_as_asked(options)
-        names = [column.name for column in asked.scored.training.schema.columns]
+    def work(job: Job) -> tuple[Scoring, bytes]:
+        scoring = score_as_asked(options)
+        names = [column.name for column in scoring.scored.training.schema.columns]
         if options.group is not None and options.group not in names:
             raise InvalidParameter(f"There is no column {shown(options.group)}: check --group.")
         choices = lenses.reader_choices(
             unit=options.unit,
             by=lenses.MISSED if options.fails_by == "misses" else options.fails_by,
-            within=100.0 * asked.scored.level,
-            conformal=asked.scored.conformal,
+            within=100.0 * scoring.scored.level,
+            conformal=scoring.scored.conformal,
             group=options.group or options.conformal_by,
             each=options.conformal_by is not None,
             weighted=options.conformal_shift,
         )
-        return asked, lenses.table_report(asked.scored, asked.table, choices, _code(asked, options))
+        code = _code(scoring, options)
+        return scoring, lenses.table_report(scoring.scored, scoring.table, choices, code)
 
-    asked, content = watched(work, show=shows_progress(options))
+    scoring, content = watched(work, show=shows_progress(options))
     write_file(out, content)
-    scored = asked.scored
+    scored = scoring.scored
     if options.json:
         print_json(
             {
@@ -102,17 +103,17 @@ def run(options: argparse.Namespace) -> None:
                 "plan": vars(scored.plan),
                 "scores": scores_record(scored.scores),
                 "notices": scored.notices,
-                "warnings": asked.warned,
+                "warnings": scoring.warned,
             }
         )
         return
-    say_notes((*asked.warned, *scored.notices), options)
+    say_notes((*scoring.warned, *scored.notices), options)
     if not options.quiet and not is_standard_output(out):
         print(f"Wrote a report about {len(scored.frame):,} rows to {options.out}.")
 
 
-def _code(asked: Asked, options: argparse.Namespace) -> str:
+def _code(scoring: Scoring, options: argparse.Namespace) -> str:
     """The Python and the command line that compute the same."""
-    recipe = recipe_of(asked, options)
+    recipe = recipe_of(scoring, options)
     code, command = tables.table_code(recipe), tables.table_command(recipe)
     return f"{code}\n# The same from a terminal:\n# {command}\n"

@@ -154,9 +154,9 @@ def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
     next_rows: list[pd.DataFrame] = []
 
     def work(job: Job) -> tables.ScoredTable:
-        asked = score_as_asked(options)
-        scored = asked.scored
-        warned.extend(asked.warned)
+        scoring = score_as_asked(options)
+        scored = scoring.scored
+        warned.extend(scoring.warned)
         if to_label is not None:
             next_rows.append(tables.next_frame(scored, tables.rank_next(scored, options.next_rows)))
         return scored

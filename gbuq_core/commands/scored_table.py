@@ -35,7 +35,7 @@ _OF_LOOKING = (
 )  # fmt: skip
 
 
-class Asked(NamedTuple):
+class Scoring(NamedTuple):
     """The table to learn from, what was scored, and what to be warned of."""
 
     table: tables.Table
@@ -62,7 +62,7 @@ def check_asked(options: argparse.Namespace) -> None:
     plan_of(options)
 
 
-def score_as_asked(options: argparse.Namespace) -> Asked:
+def score_as_asked(options: argparse.Namespace) -> Scoring:
     """Read, train or open the project, and score; call it in a job, whose progress it reports.
 
     Small models say whether another split of the rows changes the scores.
@@ -72,26 +72,26 @@ def score_as_asked(options: argparse.Namespace) -> Asked:
     measures = options.unfamiliarity == "yes"
     with stage(2.0 if measures else 1.0):
         with stage(1.0, span=1.0):
-            asked = _trained(options) if options.project is None else _restored(options)
+            scoring = _trained(options) if options.project is None else _restored(options)
             if not options.quiet:
-                heavy = tables.heavy_rows(asked.scored)
-                flattered = tables.split_warnings(asked.table, asked.scored.training)
-                asked = asked._replace(warned=(*heavy, *flattered))
+                heavy = tables.heavy_rows(scoring.scored)
+                flattered = tables.split_warnings(scoring.table, scoring.scored.training)
+                scoring = scoring._replace(warned=(*heavy, *flattered))
         if not options.quiet:
-            scored = asked.scored
-            questions = tables.ask_about_split(asked.table, scored.training, scored.plan)
-            asked = asked._replace(scored=replace(scored, questions=tuple(questions)))
+            scored = scoring.scored
+            questions = tables.ask_about_split(scoring.table, scored.training, scored.plan)
+            scoring = scoring._replace(scored=replace(scored, questions=tuple(questions)))
         if measures:
-            scored = asked.scored
+            scored = scoring.scored
             plan = scored.plan
             unfamiliarity = tables.measure_unfamiliarity(
                 scored.training, scored.scored, plan.seed, plan.n_jobs
             )
-            asked = asked._replace(scored=tables.add_unfamiliarity(scored, unfamiliarity))
-    return asked
+            scoring = scoring._replace(scored=tables.add_unfamiliarity(scored, unfamiliarity))
+    return scoring
 
 
-def _trained(options: argparse.Namespace) -> Asked:
+def _trained(options: argparse.Namespace) -> Scoring:
     table, new = read(options)
     schema = edited_schema(table, options)
     check_task(options, task_of(table, schema, options))
@@ -107,14 +107,14 @@ def _trained(options: argparse.Namespace) -> Asked:
         shift = measured if tables.can_weigh(measured) else None
     conformal = options.conformal or by is not None or weighted
     scored = tables.with_intervals(scored, options.level, conformal, by=by, shift=shift)
-    return Asked(table, scored, (), new=new)
+    return Scoring(table, scored, (), new=new)
 
 
-def _restored(options: argparse.Namespace) -> Asked:
+def _restored(options: argparse.Namespace) -> Scoring:
     project, table, scored = restored(options)
     check_members(options, scored.plan.method)
     check_task(options, scored.training.target.task)
-    return Asked(table, _cut(scored, options), (), project)
+    return Scoring(table, _cut(scored, options), (), project)
 
 
 def _cut(scored: tables.ScoredTable, options: argparse.Namespace) -> tables.ScoredTable:
@@ -122,9 +122,9 @@ def _cut(scored: tables.ScoredTable, options: argparse.Namespace) -> tables.Scor
     return scored if cut == tables.Cut() else tables.cut_table(scored, cut)
 
 
-def recipe_of(asked: Asked, options: argparse.Namespace) -> tables.TableRecipe:
+def recipe_of(scoring: Scoring, options: argparse.Namespace) -> tables.TableRecipe:
     """All that the numbers depend on, for code that computes the same."""
-    table, scored, project = asked.table, asked.scored, asked.project
+    table, scored, project = scoring.table, scoring.scored, scoring.project
     second = "" if scored.protocol != "new_file" else Path(options.new or options.train).name
     reading = reading_of(options)
     if project is None:

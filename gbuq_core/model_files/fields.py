@@ -542,15 +542,15 @@ class Reader:
             require(possible, f"{where} lacks {missing[0]}")
             return kind(**held)
         if hasattr(kind, "_fields") or dataclasses.is_dataclass(kind):
-            made: Any = kind(**held)
+            record: Any = kind(**held)
         else:
-            made = kind.__new__(kind)
-            made.__dict__.update(fields.defaults | held)
-        if isinstance(made, Savable):
-            _check_usual(made)
-        if hasattr(made, "check_file"):
-            made.check_file()
-        return made
+            record = kind.__new__(kind)
+            record.__dict__.update(fields.defaults | held)
+        if isinstance(record, Savable):
+            _check_usual(record)
+        if hasattr(record, "check_file"):
+            record.check_file()
+        return record
 
 
 def _holds_unfitted(value: Any) -> bool:

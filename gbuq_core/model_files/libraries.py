@@ -118,8 +118,8 @@ def _write_xgboost(model: Any, writer: Writer, where: str) -> Any:
             "saved here: train on numbers and NaN."
         )
     booster = model.get_booster() if is_estimator else model
-    kept = booster[: source.n_iterations] if classifies else booster
-    node = {"ubj": writer.content(bytes(kept.save_raw("ubj")), where), "task": source.task}
+    used = booster[: source.n_iterations] if classifies else booster
+    node = {"ubj": writer.content(bytes(used.save_raw("ubj")), where), "task": source.task}
     if is_estimator and not classifies:
         node |= {"options": _options(model, writer, where), "rounds": int(source.n_iterations)}
     return node
@@ -189,9 +189,9 @@ def _read_source(node: Any, reader: Reader, where: str, name: str) -> LeafSource
     source = reader.sources.get(id(model)) or leaf_source(model, node["task"])
     require(source.task == node["task"], f"{where} is for another task")
     if node["importances"] is not None:
-        kept = reader.numbers(node["importances"], where, source.n_features)
-        require((kept >= 0.0).all(), "its importances are impossible")
-        source.importances = kept
+        importances = reader.numbers(node["importances"], where, source.n_features)
+        require((importances >= 0.0).all(), "its importances are impossible")
+        source.importances = importances
     return source
 
 

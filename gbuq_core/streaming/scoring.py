@@ -384,10 +384,10 @@ class PartWork(NamedTuple):
 
 def score_part(work: PartWork, part: tuple[int, Iterable[pa.Table] | None]) -> PartRecord:
     """Score the blocks of one part and write it."""
-    number, given = part
-    if given is None:
+    number, of_part = part
+    if of_part is None:
         assert work.file is not None
-        given = work.file.blocks(work.block_rows, number * work.part_rows)
+        of_part = work.file.blocks(work.block_rows, number * work.part_rows)
     sums: list[dict[str, Any]] = []
 
     def pieces(blocks: Iterable[pa.Table]) -> Iterator[pd.DataFrame]:
@@ -398,7 +398,7 @@ def score_part(work: PartWork, part: tuple[int, Iterable[pa.Table] | None]) -> P
             sums.append(facts)
             yield frame
 
-    return write_part(work.directory, number, pieces(given), work.suffix, lambda: _added_up(sums))
+    return write_part(work.directory, number, pieces(of_part), work.suffix, lambda: _added_up(sums))
 
 
 def write_missing(
@@ -485,10 +485,10 @@ def _settled(
     if earlier is None or not plan.is_open:
         return settle_plan(plan, training, n_new)
     then = earlier["run"]["settings"].get("plan", {})
-    kept = {
+    settled = {
         name: then[name] for name in ("ensemble", "n_members", "n_trees", "n_folds") if name in then
     }
-    return replace(plan, **kept), ""
+    return replace(plan, **settled), ""
 
 
 def _sums(

@@ -72,9 +72,9 @@ class TextBlocks:
         self._encoding = self._find_encoding(head, options.encoding)
         start = self._start()
         text, self._declared = without_declaration(start)
-        given = options.skip_rows
+        skipped = options.skip_rows
         wanted = options.delimiter or self._declared
-        self._above = preamble_lines(text, wanted) if given is None else given
+        self._above = preamble_lines(text, wanted) if skipped is None else skipped
         text = without_lines(text, self._above)
         delimiter = options.delimiter or self._declared
         if delimiter is None and has_spaces_between(text):
@@ -88,7 +88,7 @@ class TextBlocks:
         limits.check_columns(dialect.n_columns)
         header = dialect.header or tuple(f"column {i + 1}" for i in range(dialect.n_columns))
         self.names, renamed = unique_names(header)
-        above = above_sentences(self._above if given is None else 0)
+        above = above_sentences(self._above if skipped is None else 0)
         self.notices = [*self._encoding.notices, *above, *dialect.notices, *renamed]
         self.n_rows: int | None = None  # once all have been read
         self._quote_char = self._find_quotes()

@@ -21,8 +21,8 @@ OBJECTIVES = ("regression", "quantile", "binary", "multiclass")
 
 def check_forest(n_trees: Any, max_leaves: Any, min_child_samples: Any, subsample: Any) -> None:
     """Check the parameters of a forest."""
-    given = (n_trees, max_leaves, min_child_samples, subsample)
-    for knob, value in zip(FOREST_KNOBS, given, strict=True):
+    values = (n_trees, max_leaves, min_child_samples, subsample)
+    for knob, value in zip(FOREST_KNOBS, values, strict=True):
         check_within(knob, value)
 
 

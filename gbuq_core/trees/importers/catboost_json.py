@@ -236,18 +236,18 @@ def _numeric_tree(
     )
 
 
-def _find_loss(info: Any, given: str) -> str:
+def _find_loss(info: Any, named: str) -> str:
     """The model's loss, by its file (`sum_models` leaves it out) or the reader."""
     known = info.get("params", {}).get("loss_function") or info.get("loss_function")
     known = json.loads(known) if isinstance(known, str) else known
     own = str(known["type"]) if known else ""
-    if own and given not in ("", own):
+    if own and named not in ("", own):
         raise InvalidParameter(
-            f"The file says that the model was trained with {own[:40]}, not with {given}: leave "
+            f"The file says that the model was trained with {own[:40]}, not with {named}: leave "
             "out the loss."
         )
-    if own or given:
-        return own or given
+    if own or named:
+        return own or named
     raise UnknownLoss(
         "The CatBoost model file does not say by which loss it was trained (sum_models leaves it "
         "out where its models have different ones), so its sums have no known unit: name the loss "

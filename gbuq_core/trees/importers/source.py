@@ -103,10 +103,10 @@ class LeafSource:
             )
         names = self.feature_names
         if names is not None and hasattr(rows, "columns"):
-            given = [str(name) for name in rows.columns]
-            same = [plain_name(a) == plain_name(b) for a, b in zip(given, names, strict=True)]
+            columns = [str(name) for name in rows.columns]
+            same = [plain_name(a) == plain_name(b) for a, b in zip(columns, names, strict=True)]
             if not all(same):
-                odd = given[same.index(False)]
+                odd = columns[same.index(False)]
                 raise InvalidData(
                     f"X has a column {odd!r} where the model was trained on another: pass the same "
                     "columns in the same order."

@@ -51,8 +51,8 @@ def _no_stages(read: XGBoostModel, booster: str, per_round: int) -> str:
 def _link(read: XGBoostModel, score: str) -> tuple[str, str, np.ndarray]:
     """The task, how sums become predictions, and what the sums start from."""
     tasks, link = find_objective("xgboost", read.objective, read.n_outputs)
-    given = np.array(score.strip("[]").split(","), np.float64)
-    base = np.repeat(given, read.n_outputs) if len(given) == 1 else given
+    scores = np.array(score.strip("[]").split(","), np.float64)
+    base = np.repeat(scores, read.n_outputs) if len(scores) == 1 else scores
     if link in ("share", "sigmoid") and read.objective != "binary:logitraw":
         base = logit(base)
     return tasks[0], link, np.log(base) if link == "exp" else base

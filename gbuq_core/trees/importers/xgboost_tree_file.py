@@ -255,9 +255,9 @@ def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[
         gradient_booster = {
             "name": "dart", "gbtree": gradient_booster, "weight_drop": weights.tolist(),
         }  # fmt: skip
-    given = learner["learner_model_param"]
-    parameters = {key: _whole(given, key) for key in ("num_class", "num_target") if key in given}
-    score = str(given["base_score"])
+    stored = learner["learner_model_param"]
+    parameters = {key: _whole(stored, key) for key in ("num_class", "num_target") if key in stored}
+    score = str(stored["base_score"])
     is_number = re.fullmatch(rf"\[?{_FLOAT}(,{_FLOAT})*\]?", score)
     _require(is_number, "its base score is no number")
     objective = {"name": str(learner["objective"]["name"])}
