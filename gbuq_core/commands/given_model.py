@@ -15,12 +15,7 @@ from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.score_words import scores_record
-from gbuq_core.commands.table_options import (
-    edited_schema,
-    inputs_of,
-    read,
-    task_of,
-)
+from gbuq_core.commands.table_options import edited_schema, inputs_of, read, task_of
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.presentation import percent

@@ -17,11 +17,7 @@ from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, score_given
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import (
-    add_intervals,
-    add_model,
-    why_alone,
-)
+from gbuq_core.commands.model_options import add_intervals, add_model, why_alone
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.project_scores import score_by_project
@@ -34,11 +30,7 @@ from gbuq_core.commands.score_words import (
     scores_record,
 )
 from gbuq_core.commands.scored_table import add_unfamiliar, check_asked, score_as_asked
-from gbuq_core.commands.table_options import (
-    add_reading,
-    add_table,
-    inputs_of,
-)
+from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.settings import add_options

@@ -10,12 +10,7 @@ from typing import Any, NamedTuple
 
 from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import check_task
-from gbuq_core.commands.model_options import (
-    check_members,
-    check_method,
-    cut_of,
-    plan_of,
-)
+from gbuq_core.commands.model_options import check_members, check_method, cut_of, plan_of
 from gbuq_core.commands.project_options import check_project, restored
 from gbuq_core.commands.table_options import (
     check_split,

@@ -17,9 +17,7 @@ from gbuq_core.presentation import shown
 from gbuq_core.streaming.pieces import plain_pieces, read_head, regular
 from gbuq_core.tables import no_data
 from gbuq_core.tables.columns import single_chunk
-from gbuq_core.tables.decoding import (
-    MAX_FILE_BYTES,
-)
+from gbuq_core.tables.decoding import MAX_FILE_BYTES
 from gbuq_core.tables.files import Source
 from gbuq_core.tables.limits import MAX_CELLS
 from gbuq_core.tables.plan import ReadOptions

@@ -39,10 +39,8 @@ class ParquetBlocks:
         self._path = path.absolute()  # other processes read it too
         with self._file() as file:
             names, self._leaves, self._text = flat_columns(file.schema_arrow)
-            self._periods, notices = (
-                period_lengths(file.schema_arrow),
-                left_out_notices(file.schema_arrow),
-            )
+            self._periods = period_lengths(file.schema_arrow)
+            notices = left_out_notices(file.schema_arrow)
             index = tuple(name for name in index_columns(file.schema_arrow) if name in names)
             self.n_rows: int | None = int(file.metadata.num_rows)
         limits.check_columns(len(names))

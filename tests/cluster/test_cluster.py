@@ -10,11 +10,7 @@ import pytest
 from cluster_parts import first_entry, refuse, slow_members, threads_of_a_worker
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from gbuq_core import (
-    BoostedEnsembleClassifier,
-    BoostedEnsembleRegressor,
-    IBUGRegressor,
-)
+from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, IBUGRegressor
 from gbuq_core.cluster import predict_parts, search_parts, spreading
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.parallel import is_elsewhere

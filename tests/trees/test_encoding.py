@@ -196,10 +196,7 @@ def test_new_rows_take_the_side_of_the_rest(rng):
     assert predicted[0] == predicted[1]
     assert np.abs(predicted).max() < 0.2  # like q, r and s, of mean 0; p has mean 1
     low = X["b"].min() - 1.0
-    with_gap, lowest = (
-        pd.DataFrame({"a": ["q"], "b": [np.nan]}),
-        pd.DataFrame({"a": ["q"], "b": low}),
-    )
+    with_gap, lowest = (pd.DataFrame({"a": ["q"], "b": [b]}) for b in (np.nan, low))
     assert model.predict(with_gap) == model.predict(lowest)
 
 

@@ -13,12 +13,7 @@ from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
 from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins, single_cells
-from gbuq_core.trees.forest_kernels import (
-    ObliviousForest,
-    empty_forest,
-    forest_bytes,
-    leaf_scratch,
-)
+from gbuq_core.trees.forest_kernels import ObliviousForest, empty_forest, forest_bytes, leaf_scratch
 from gbuq_core.trees.growing_kernels import grow_tree, make_tree_scratch
 
 STREAM = np.uint64(12345)

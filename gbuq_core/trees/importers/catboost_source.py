@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.errors import (
-    InvalidData,
-    InvalidParameter,
-    ModelFileError,
-    UnknownLoss,
-)
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError, UnknownLoss
 from gbuq_core.lazy import import_optional
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.trees.importers.catboost_json import shrink_factors
