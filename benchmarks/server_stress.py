@@ -66,7 +66,6 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], str, list[str]]:
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(SERVER), f"--server.port={port}"]
     command += ["--server.address=127.0.0.1", "--server.headless=true"]
-    command += ["--server.fileWatcherType=none"]
     process = subprocess.Popen(
         command, cwd=SERVER.parent, env=environment, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

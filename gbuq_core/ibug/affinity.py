@@ -7,7 +7,7 @@ as one byte a tree (two where a tree has more than 255 leaves that training rows
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,12 @@ from gbuq_core.ibug.affinity_kernels import (
     LeafPlanes,
     TreeOrder,
     assign_codes,
+    count_block,
     count_leaf_rows,
-    count_rows_shared,
     encode_leaves,
+    keep_block,
     make_candidates,
     make_scratch,
-    scan_rows,
     sort_best,
 )
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map, stage
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _LEAF_LIMIT = 1 << 26  # no model has leaf numbers as large
 _QUERIES = 16 * GROUP  # query rows that share a copy of a training block: fewer wait for memory
-_COMPARISONS = 2_000_000_000  # between two ticks: about 30 ms
 
 
 class TrainLeaves(NamedTuple):
@@ -280,10 +279,9 @@ def _query_slices(n_queries: int, n_jobs: int | None) -> list[slice]:
     return [slice(low, min(low + size, n_queries)) for low in range(0, n_queries, size)]
 
 
-def _row_steps(n_rows: int, n_queries: int, n_trees: int) -> list[tuple[int, int]]:
-    """Training rows cut into steps of about 30 ms."""
-    step = max(1, _COMPARISONS // (n_queries * n_trees * BLOCK)) * BLOCK
-    return [(low, min(low + step, n_rows)) for low in range(0, n_rows, step)]
+def _blocks(n_rows: int) -> Iterator[tuple[int, int]]:
+    """Training rows cut into blocks."""
+    return ((low, min(low + BLOCK, n_rows)) for low in range(0, n_rows, BLOCK))
 
 
 def count_affinities(
@@ -299,9 +297,10 @@ def count_affinities(
     def count(mine: slice) -> None:
         codes = encode(train, matrix[mine], order.trees)
         scratch = make_scratch(len(codes))
-        for first, last in _row_steps(train.n_rows, *codes.shape):
-            count_rows_shared(train.planes, order, codes, first, last, scratch, out[mine])
-            advance(len(codes) * (last - first) / train.n_rows)
+        for low, high in _blocks(train.n_rows):
+            count_block(train.planes, order, codes, low, high, scratch)
+            out[mine, low:high] = scratch.totals[:, : high - low]
+            advance(len(codes) * (high - low) / train.n_rows)
 
     with stage(len(matrix)):
         parallel_map(count, _query_slices(len(matrix), n_jobs), n_jobs)
@@ -326,10 +325,12 @@ def nearest(
     def find(mine: slice) -> None:
         codes = encode(train, matrix[mine], order.trees)
         scratch, best = make_scratch(len(codes)), make_candidates(len(codes), k)
-        for first, last in _row_steps(train.n_rows, len(codes), n_trees):
-            scan_rows(train.planes, order, codes, first, last, k, scratch, best)
-            advance(len(codes) * (last - first) / train.n_rows)
-        sort_best(best, k, n_trees, indices[mine], affinities[mine])
+        histogram = np.zeros(n_trees + 1, np.int64)
+        for low, high in _blocks(train.n_rows):
+            count_block(train.planes, order, codes, low, high, scratch)
+            keep_block(scratch.totals, low, high - low, k, best, histogram)
+            advance(len(codes) * (high - low) / train.n_rows)
+        sort_best(best, k, histogram, indices[mine], affinities[mine])
 
     with stage(n_queries):
         parallel_map(find, _query_slices(n_queries, n_jobs), n_jobs)

@@ -141,68 +141,9 @@ def count_leaf_rows(planes, tree, counts):
 
 
 @njit(nogil=True, cache=True)
-def _copy_tile(planes, order, begin, end, first, last, is_high, tile):
-    """Copy the bytes of trees ``begin:end`` of the order for rows ``first:last`` into the tile.
-
-    A loop, as an assignment to a slice would compile the text of its error too, for seconds.
-    """
-    for place in range(begin, end):
-        tree = order.trees[place]
-        target = tile[place - begin]
-        if is_high:
-            source = planes.high[planes.high_row[tree], first:last]
-        else:
-            source = planes.low[tree, first:last]
-        for j in range(last - first):
-            target[j] = source[j]
-
-
-@njit(nogil=True, cache=True)
-def _add_narrow(tile, codes, begin, end, counters):
-    """Add trees ``begin:end`` with one-byte codes to counters (n_group, 512) uint8.
-
-    Four trees a pass over the counters, so that these are loaded and stored a quarter as often.
-    """
-    n_group = counters.shape[0]
-    n_fours = (end - begin) // 4 * 4
-    for place in range(0, n_fours, 4):
-        a, b, c, d = tile[place], tile[place + 1], tile[place + 2], tile[place + 3]
-        for query in range(n_group):
-            mine = codes[query, begin + place : begin + place + 4]
-            p, q = np.uint8(mine[0]), np.uint8(mine[1])
-            r, s = np.uint8(mine[2]), np.uint8(mine[3])
-            count = counters[query]
-            for j in range(BLOCK):
-                total = np.uint8(count[j] + np.uint8(a[j] == p))
-                total = np.uint8(total + np.uint8(b[j] == q))
-                total = np.uint8(total + np.uint8(c[j] == r))
-                count[j] = np.uint8(total + np.uint8(d[j] == s))
-    for place in range(n_fours, end - begin):
-        a = tile[place]
-        for query in range(n_group):
-            p = np.uint8(codes[query, begin + place])
-            count = counters[query]
-            for j in range(BLOCK):
-                count[j] = np.uint8(count[j] + np.uint8(a[j] == p))
-
-
-@njit(nogil=True, cache=True)
-def _add_wide(low, high, codes, begin, end, counters):
-    """Add trees ``begin:end`` whose codes have two bytes: both must be equal."""
-    for place in range(end - begin):
-        a, b = low[place], high[place]
-        for query in range(counters.shape[0]):
-            code = codes[query, begin + place]
-            p, q = np.uint8(code & 255), np.uint8(code >> 8)
-            count = counters[query]
-            for j in range(BLOCK):
-                count[j] = np.uint8(count[j] + (np.uint8(a[j] == p) & np.uint8(b[j] == q)))
-
-
-@njit(nogil=True, cache=True)
 def _flush(counters, totals):
     """Add 8-bit counters to totals (n_group, 512) uint32 and clear them."""
-    for query in range(counters.shape[0]):
+    for query in range(totals.shape[0]):
         count, total = counters[query], totals[query]
         for j in range(BLOCK):
             total[j] += count[j]
@@ -210,46 +151,74 @@ def _flush(counters, totals):
 
 
 @njit(nogil=True, cache=True)
-def count_block(planes, order, codes, first, last, scratch):
-    """Count co-leaf trees of all queries with training rows ``first:last`` (at most 512).
+def _add_narrow(tile, codes, begin, end, counters, totals):
+    """Add trees ``begin:end`` with one-byte codes, in the tile, to totals (n_queries, 512) uint32.
 
-    ``codes`` (n_queries, m) uint16 C in the order of the trees; writes ``scratch.totals``, whose
-    columns from ``last - first`` on mean nothing. IBUG algorithm 1, equation 1.
+    Four trees a pass over the counters, so that these are loaded and stored a quarter as often.
     """
-    n_queries, n_trees = codes.shape
-    tile, totals = scratch.tile, scratch.totals
-    totals[:] = 0
-    for begin in range(0, order.n_narrow, _CHUNK):
-        end = min(begin + _CHUNK, order.n_narrow)
-        _copy_tile(planes, order, begin, end, first, last, False, tile)
-        for query in range(0, n_queries, GROUP):
-            mine = slice(query, min(query + GROUP, n_queries))
-            counters = scratch.counters[: mine.stop - mine.start]
-            _add_narrow(tile, codes[mine], begin, end, counters)
-            _flush(counters, totals[mine])
-    half = _CHUNK // 2  # low bytes in the first half of the tile, high bytes in the second
-    for begin in range(order.n_narrow, n_trees, half):
-        end = min(begin + half, n_trees)
-        _copy_tile(planes, order, begin, end, first, last, False, tile)
-        _copy_tile(planes, order, begin, end, first, last, True, tile[half:])
-        for query in range(0, n_queries, GROUP):
-            mine = slice(query, min(query + GROUP, n_queries))
-            counters = scratch.counters[: mine.stop - mine.start]
-            _add_wide(tile, tile[half:], codes[mine], begin, end, counters)
-            _flush(counters, totals[mine])
+    n_fours = (end - begin) // 4 * 4
+    for first in range(0, codes.shape[0], GROUP):
+        last = min(first + GROUP, codes.shape[0])
+        for place in range(0, n_fours, 4):
+            a, b, c, d = tile[place], tile[place + 1], tile[place + 2], tile[place + 3]
+            for query in range(first, last):
+                mine = codes[query, begin + place : begin + place + 4]
+                p, q = np.uint8(mine[0]), np.uint8(mine[1])
+                r, s = np.uint8(mine[2]), np.uint8(mine[3])
+                count = counters[query - first]
+                for j in range(BLOCK):
+                    total = np.uint8(count[j] + np.uint8(a[j] == p))
+                    total = np.uint8(total + np.uint8(b[j] == q))
+                    total = np.uint8(total + np.uint8(c[j] == r))
+                    count[j] = np.uint8(total + np.uint8(d[j] == s))
+        for place in range(n_fours, end - begin):
+            a = tile[place]
+            for query in range(first, last):
+                p = np.uint8(codes[query, begin + place])
+                count = counters[query - first]
+                for j in range(BLOCK):
+                    count[j] = np.uint8(count[j] + np.uint8(a[j] == p))
+        _flush(counters, totals[first:last])
 
 
 @njit(nogil=True, cache=True)
-def count_rows_shared(planes, order, codes, first, last, scratch, out):
-    """Write the affinities of all queries with training rows ``first:last`` to ``out``
-    (n_queries, n) of any unsigned type.
+def _add_wide(low, high, codes, begin, end, counters, totals):
+    """Add trees ``begin:end`` whose codes have two bytes: both must be equal."""
+    for first in range(0, codes.shape[0], GROUP):
+        last = min(first + GROUP, codes.shape[0])
+        for place in range(end - begin):
+            a, b = low[place], high[place]
+            for query in range(first, last):
+                code = codes[query, begin + place]
+                p, q = np.uint8(code & 255), np.uint8(code >> 8)
+                count = counters[query - first]
+                for j in range(BLOCK):
+                    count[j] = np.uint8(count[j] + (np.uint8(a[j] == p) & np.uint8(b[j] == q)))
+        _flush(counters, totals[first:last])
+
+
+def count_block(
+    planes: LeafPlanes, order: TreeOrder, codes: np.ndarray, low: int, high: int, scratch: Scratch
+) -> None:
+    """Count co-leaf trees of all queries with training rows ``low:high`` (at most 512).
+
+    ``codes`` (n_queries, m) uint16 C in the order of the trees; writes ``scratch.totals``, whose
+    columns from ``high - low`` on mean nothing. IBUG algorithm 1, equation 1.
     """
-    for low in range(first, last, BLOCK):
-        high = min(low + BLOCK, last)
-        count_block(planes, order, codes, low, high, scratch)
-        for query in range(codes.shape[0]):
-            for j in range(high - low):
-                out[query, low + j] = scratch.totals[query, j]
+    n_trees, width = codes.shape[1], high - low
+    tile, counters, totals = scratch
+    totals[:] = 0
+    for begin in range(0, order.n_narrow, _CHUNK):
+        end = min(begin + _CHUNK, order.n_narrow)
+        tile[: end - begin, :width] = planes.low[order.trees[begin:end], low:high]
+        _add_narrow(tile, codes, begin, end, counters, totals)
+    half = _CHUNK // 2  # low bytes in the first half of the tile, high bytes in the second
+    for begin in range(order.n_narrow, n_trees, half):
+        end = min(begin + half, n_trees)
+        trees = order.trees[begin:end]
+        tile[: end - begin, :width] = planes.low[trees, low:high]
+        tile[half : half + end - begin, :width] = planes.high[planes.high_row[trees], low:high]
+        _add_wide(tile, tile[half:], codes, begin, end, counters, totals)
 
 
 @njit(nogil=True, cache=True)
@@ -281,59 +250,53 @@ def _keep_best(affinity, index, size, k, histogram):
 
 
 @njit(nogil=True, cache=True)
-def scan_rows(planes, order, codes, first, last, k, scratch, best):
-    """Bring the candidates ``best`` up to date with training rows ``first:last``.
+def keep_block(totals, low, width, k, best, histogram):
+    """Bring the candidates up to date with the training rows from ``low`` on, ``width`` of them.
 
+    ``totals`` (n_queries, 512) uint32 as `count_block` left them; ``histogram`` (m + 1,) int64.
     Blocks come in ascending order, so a row that ties with the k-th best before it loses.
     """
-    histogram = np.zeros(codes.shape[1] + 1, np.int64)
-    for low in range(first, last, BLOCK):
-        width = min(BLOCK, last - low)
-        count_block(planes, order, codes, low, low + width, scratch)
-        for query in range(codes.shape[0]):
-            totals = scratch.totals[query]
-            limit = best.threshold[query]
-            largest = np.uint32(0)
-            for j in range(BLOCK):
-                largest = max(largest, totals[j])
-            if np.int64(largest) <= limit:
-                continue
-            size = best.size[query]
-            for j in range(width):
-                if np.int64(totals[j]) > limit:
-                    best.affinity[query, size] = np.int32(totals[j])
-                    best.row[query, size] = np.int32(low + j)
-                    size += 1
-            if size >= k + BLOCK:
-                best.threshold[query] = _keep_best(
-                    best.affinity[query], best.row[query], size, k, histogram
-                )
-                size = k
-            best.size[query] = size
+    for query in range(totals.shape[0]):
+        total = totals[query]
+        limit = best.threshold[query]
+        largest = np.uint32(0)
+        for j in range(BLOCK):
+            largest = max(largest, total[j])
+        if np.int64(largest) <= limit:
+            continue
+        size = best.size[query]
+        for j in range(width):
+            if np.int64(total[j]) > limit:
+                best.affinity[query, size] = np.int32(total[j])
+                best.row[query, size] = np.int32(low + j)
+                size += 1
+        if size >= k + BLOCK:
+            best.threshold[query] = _keep_best(
+                best.affinity[query], best.row[query], size, k, histogram
+            )
+            size = k
+        best.size[query] = size
 
 
 @njit(nogil=True, cache=True)
-def sort_best(best, k, n_trees, index, affinity):
+def sort_best(best, k, histogram, index, affinity):
     """Write each query's k best rows, by affinity descending and then by index ascending.
 
     ``index``, ``affinity`` (n_queries, k) int32. A counting sort: it keeps the order of ties.
     """
-    histogram = np.zeros(n_trees + 1, np.int64)
     for query in range(index.shape[0]):
-        size = best.size[query]
-        if size > k:
-            _keep_best(best.affinity[query], best.row[query], size, k, histogram)
         histogram[:] = 0
-        for i in range(k):
+        for i in range(best.size[query]):
             histogram[best.affinity[query, i]] += 1
         place = 0
-        for value in range(n_trees, -1, -1):
+        for value in range(histogram.shape[0] - 1, -1, -1):
             here = histogram[value]
             histogram[value] = place
             place += here
-        for i in range(k):
+        for i in range(best.size[query]):
             value = best.affinity[query, i]
             place = histogram[value]
             histogram[value] += 1
-            index[query, place] = best.row[query, i]
-            affinity[query, place] = value
+            if place < k:
+                index[query, place] = best.row[query, i]
+                affinity[query, place] = value

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.distribution import Interval
 from gbuq_core.presentation import one_line, percent, short
 from gbuq_core.tables.editing import cell_text, prepared_cell
 from gbuq_core.tables.evidence import find_evidence
 from gbuq_core.tables.intervals import row_intervals
+from gbuq_core.tables.output import interval_names
 from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import law_variance, row_errors
 from gbuq_core.tables.scoring import ScoredTable
@@ -60,9 +62,17 @@ def say_prediction(scored: ScoredTable, row: int) -> str:
         code = int(scored.predictions.loc[row])
         sure = _chance(scored.predictions.probabilities[row, code])
         return f"Predicted {predicted}, {sure} sure"
-    lower, upper = (float(end[row]) for end in row_intervals(scored, USUAL_LEVEL))
+    lower, upper = (float(end[row]) for end in _usual_intervals(scored))
     ends = f"{short(lower)} to {short(upper)}"
     return f"Predicted {predicted}, {_LEVEL} range {ends}"
+
+
+def _usual_intervals(scored: ScoredTable) -> Interval:
+    """By the law of each row, which the table holds already unless it was asked for others."""
+    if scored.level == USUAL_LEVEL and not scored.conformal:
+        lower, upper = (scored.frame[name].to_numpy() for name in interval_names(USUAL_LEVEL))
+        return Interval(lower, upper)
+    return row_intervals(scored, USUAL_LEVEL)
 
 
 def name_prediction(scored: ScoredTable, row: int) -> str:
@@ -170,7 +180,7 @@ def _say_noisy(scored: ScoredTable, row: int) -> str:
             f"{one_line(classes[code])} ({_chance(chances[code])})" for code in (first, second)
         )
         return f"It may be {either} or {other}: let a person decide."
-    lower, upper = row_intervals(scored, USUAL_LEVEL)
+    lower, upper = _usual_intervals(scored)
     times = float((upper - lower)[row] / np.median(upper - lower))
     if not times > _WIDER:
         return "Its range is about as wide as usual: nothing else speaks against it."

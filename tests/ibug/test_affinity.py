@@ -114,14 +114,6 @@ def test_threads_do_not_change_the_result(n_jobs, rng):
     np.testing.assert_array_equal(alone.indices, several.indices)
 
 
-def test_steps_over_training_rows_do_not_change_the_result(monkeypatch, rng):
-    train = pack_leaves(draw_leaves(rng, 3000, 20, 5))
-    query = draw_leaves(rng, 5, 20, 5)
-    whole = nearest(train, query, 40)
-    monkeypatch.setattr(affinity, "_COMPARISONS", 1)  # one block a step
-    np.testing.assert_array_equal(nearest(train, query, 40).indices, whole.indices)
-
-
 def test_chunks_pack_like_the_whole(rng):
     leaves = rng.integers(0, 500, size=(1000, 6))
     whole = pack_leaves(leaves)
@@ -169,8 +161,7 @@ def test_a_search_that_does_not_fit_is_refused(monkeypatch, rng):
             work()
 
 
-def test_a_search_nobody_wants_is_stopped(monkeypatch, rng):
-    monkeypatch.setattr(affinity, "_COMPARISONS", 1)
+def test_a_search_nobody_wants_is_stopped(rng):
     train = pack_leaves(draw_leaves(rng, 20_000, 50, 5))
     query = draw_leaves(rng, 40, 50, 5)
     began = threading.Event()
