@@ -10,7 +10,6 @@ from naive_ibug import naive_affinities, naive_density, naive_nearest
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MemoryLimitExceeded
-from gbuq_core.ibug import affinity
 from gbuq_core.ibug.affinity import (
     count_affinities,
     estimate_nearest_bytes,
