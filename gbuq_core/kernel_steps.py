@@ -33,7 +33,8 @@ _STEPS = (
     KernelStep(
         "gaussian_boosting", _BOOSTING + "boost_numbers", _BOOSTED, ("trees_of_two", "gaussian")
     ),
-    KernelStep("predicting", _BOOSTING + "compile_predicting", _BOOSTED),
+    KernelStep("bins", _BOOSTING + "compile_bins", _BOOSTED),
+    KernelStep("predicting", _BOOSTING + "compile_predicting", _BOOSTED, ("bins",)),
     KernelStep("softmax", _BOOSTING + "compile_softmax", _BOOSTED),
     KernelStep("trees_of_three", _BOOSTING + "compile_trees_of_three", _BOOSTED),
     KernelStep(

@@ -194,7 +194,7 @@ def fit(
     n_rows, n_outputs = len(matrix), n_classes or 2
     n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
     check_memory(n_bytes, "this fit")
-    need_kernels(_FITTING.get(n_classes, "softmax"))
+    need_kernels("bins", _FITTING.get(n_classes, "softmax"))
     bins = fit_bins(matrix, is_category, plan.max_bins, weight, n_jobs)
     columns = apply_bins(bins, matrix, n_jobs)
     cells = merge_rows(columns, always=weight is not None) or single_cells(columns)

@@ -38,12 +38,13 @@ from gbuq_core.boosting.softmax_kernels import (
     softmax_leaves,
 )
 from gbuq_core.compiling import inner
-from gbuq_core.trees.binning import fit_bins, single_cells
+from gbuq_core.trees.binning import Bins, apply_bins, fit_bins, single_cells
 from gbuq_core.trees.forest_kernels import empty_forest
 from gbuq_core.trees.growing_kernels import BinnedRows, grow_tree
 
 _DRAWS = np.uint64(0)  # the base of a stream
 _CODES = np.zeros((1, 2), np.uint8)
+_MATRIX = np.arange(2.0)[:, None]
 
 
 def warm_up() -> None:
@@ -154,16 +155,23 @@ def boost_three_classes() -> None:
     _boost(boost_softmax, 3, 3)
 
 
+def _bins() -> Bins:
+    return fit_bins(_MATRIX, np.zeros(1, np.bool_), 2)
+
+
+def compile_bins() -> None:
+    """Binning."""
+    apply_bins(_bins(), _MATRIX)
+
+
 def _predict(n_outputs: int) -> None:
-    matrix, no_category = np.arange(2.0)[:, None], np.zeros(1, np.bool_)
-    bins = fit_bins(matrix, no_category, 2)
     forest, start = empty_forest(1, 1, n_outputs), np.zeros(n_outputs)
-    models = NumbaModels((forest,), bins, start, 1.0, 2)
-    raw_predictions(models, matrix, np.ones(1, np.int64), 1, 1)
+    models = NumbaModels((forest,), _bins(), start, 1.0, 2)
+    raw_predictions(models, _MATRIX, np.ones(1, np.int64), 1, 1)
 
 
 def compile_predicting() -> None:
-    """Binning, and predictions of two outputs."""
+    """Predictions of two outputs."""
     _predict(2)
 
 

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import lean
+
 BLOCK = 512  # training rows at a time
 GROUP = 16  # query rows at a time
 _CHUNK = 252  # trees between two flushes of the 8-bit counters: below 256, a multiple of four
@@ -89,6 +91,7 @@ def make_candidates(n_queries: int, k: int) -> Candidates:
     )
 
 
+@lean
 @njit(nogil=True, cache=True)
 def assign_codes(leaves, lookup, n_leaves, codes):
     """Number the leaves of each tree in the order in which training rows come into them.
@@ -111,6 +114,7 @@ def assign_codes(leaves, lookup, n_leaves, codes):
                 codes[tree, row] = np.uint16(known[leaf])
 
 
+@lean
 @njit(nogil=True, cache=True)
 def encode_leaves(leaves, lookup, trees, codes):
     """Write the codes of query rows, one contiguous row a query, in the given order of trees.
@@ -150,6 +154,7 @@ def _flush(counters, totals):
             count[j] = 0
 
 
+@lean
 @njit(nogil=True, cache=True)
 def _add_narrow(tile, codes, begin, end, counters, totals):
     """Add trees ``begin:end`` with one-byte codes, in the tile, to totals (n_queries, 512) uint32.
@@ -181,6 +186,7 @@ def _add_narrow(tile, codes, begin, end, counters, totals):
         _flush(counters, totals[first:last])
 
 
+@lean
 @njit(nogil=True, cache=True)
 def _add_wide(low, high, codes, begin, end, counters, totals):
     """Add trees ``begin:end`` whose codes have two bytes: both must be equal."""
@@ -249,6 +255,7 @@ def _keep_best(affinity, index, size, k, histogram):
     return threshold
 
 
+@lean
 @njit(nogil=True, cache=True)
 def keep_block(totals, low, width, k, best, histogram):
     """Bring the candidates up to date with the training rows from ``low`` on, ``width`` of them.
@@ -278,6 +285,7 @@ def keep_block(totals, low, width, k, best, histogram):
         best.size[query] = size
 
 
+@lean
 @njit(nogil=True, cache=True)
 def sort_best(best, k, histogram, index, affinity):
     """Write each query's k best rows, by affinity descending and then by index ascending.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import lean
+
 REACH = 9.0  # stds; beyond it a normal's cdf is 0 or 1 to 1e-19
 PER_STD = 64.0  # nodes of its table a std
 FARTHEST = 12.0  # of a t's arsinh(z / sqrt(df)); z = 81,000 sqrt(df)
@@ -12,6 +14,7 @@ PER_UNIT = 256.0  # nodes of its table
 
 
 # Sums may be in the order that suits the processor: it depends on their length alone.
+@lean
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
 def add_normals(points, rows, centres, std, shares, below, density, out):
     """Add to ``out`` (n, m) the cdf of the normals of row ``rows[i]`` at ``points[i]``.
@@ -42,6 +45,7 @@ def add_normals(points, rows, centres, std, shares, below, density, out):
             out[i, k] += total if x == x else np.nan
 
 
+@lean
 @njit(nogil=True, cache=True)
 def add_students(points, rows, loc, width, share, which, tables, out):
     """Add to ``out`` (n, m) the cdf of the Student t of row ``rows[i]`` at ``points[i]``.

@@ -64,17 +64,18 @@ def _warm_up_of(package: str) -> Callable[[], None]:
     return lambda: resolve_name(f"gbuq_core.{package}.warmup:warm_up")()  # imported by it
 
 
-# What is compiled for each group of pages, and what then loads it; those of the first pages first.
-FIRST_KERNELS = (
-    "gaussian_boosting", "predicting", "neighbours", "laws", "two_classes", "three_classes",
-    "chains",
-)  # fmt: skip
+# What is compiled for each group of pages, and what then loads it; those of the first pages first,
+# and no others before the fit that somebody waits for meanwhile.
+FIRST_KERNELS = ("gaussian_boosting", "predicting", "neighbours", "laws")
+NEXT_KERNELS = ("two_classes", "three_classes", "chains")
 FIRST_STEPS = (_warm_up_of("boosting"), _warm_up_of("sampling"))
 LATER_STEPS = (_neighbours, _warm_up_of("soft_trees"), _warm_up_of("macau"), _heteroscedastic)
 
 
 def _warm_up() -> None:
     _compile(FIRST_KERNELS)
+    _let_pages_go_first()
+    _compile(NEXT_KERNELS)
     _take(FIRST_STEPS)
     _DONE.set()
     _compile(STEPS)

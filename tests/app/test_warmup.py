@@ -16,9 +16,8 @@ def runner(monkeypatch):
     runner = JobRunner()
     monkeypatch.setattr(warmup, "RUNNER", runner)
     monkeypatch.setattr(warmup, "_DONE", threading.Event())
-    monkeypatch.setattr(warmup, "LATER_STEPS", ())
-    monkeypatch.setattr(warmup, "FIRST_KERNELS", ())
-    monkeypatch.setattr(warmup, "STEPS", ())
+    for name in ("FIRST_KERNELS", "NEXT_KERNELS", "LATER_STEPS", "STEPS"):
+        monkeypatch.setattr(warmup, name, ())
     return runner
 
 
