@@ -20,8 +20,7 @@ def rank_correlation(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 def _ranks_of(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Ranks from 1, equal values sharing theirs; scipy.stats would take long to import."""
     _, place, counts = np.unique(np.ravel(values), return_inverse=True, return_counts=True)
-    ranks: npt.NDArray[np.float64] = (np.cumsum(counts) - 0.5 * (counts - 1))[place]
-    return ranks
+    return (np.cumsum(counts) - 0.5 * (counts - 1))[place]
 
 
 def auroc_of(

@@ -44,7 +44,6 @@ def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
     if pair is None:
         return ()
     trees, law = pair
-    ratio = law.crps.inside / trees.crps.inside
     return (
         judged(
             f"Where no rows are, bands of {percent(LEVEL, 0)} of the law hold about as much.",
@@ -69,7 +68,7 @@ def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
             f"the CRPS of the law is {short(law.crps.inside)} there, and {short(trees.crps.inside)}"
             f" for trees alone. Their bands hold {percent(law.coverage.inside, 0)} and "
             f"{percent(trees.coverage.inside, 0)}.",
-            ratio,
+            law.crps.inside / trees.crps.inside,
             _KEPT,
             key="inside",
             chip="Nothing is lost among the rows",

@@ -94,16 +94,14 @@ def _lines(fit: BeyondFit, mean: Array, colour: str) -> list[Part]:
 
 def _legend(fit: BeyondFit) -> list[Part]:
     """Names at their places in the first panel."""
-    colour = COLOURS["trees"]
     entries: list[Part] = [
-        {"name": "prediction", "kind": "line", "colour": colour, "width": 2.2},
+        {"name": "prediction", "kind": "line", "colour": COLOURS["trees"], "width": 2.2},
         {"name": "truth", "kind": "line", **_TRUTH},
         {"name": "no rows", "kind": "hatch", "colour": "text"},
     ]
     lines = {"truth": [fit.truth], "prediction": [fit.trees.mean]}
     gaps = stretches(fit.x, ~fit.inside)
-    places = label_places(fit.x, ((FROM, TO), Y_RANGE), lines, {}, {}, gaps)
-    return labelled(entries, places)
+    return labelled(entries, label_places(fit.x, ((FROM, TO), Y_RANGE), lines, {}, {}, gaps))
 
 
 def voices_figure(fit: BeyondFit) -> Curves:

@@ -200,8 +200,7 @@ def sample_plan(plan: GaussiansSettings, n_chains: int | None = None) -> Chains:
     >>> bool((first.samples[0] == all_of_them.samples[0]).all())
     True
     """
-    options = {**arguments(plan), "n_chains": n_chains or plan.chains}
-    return sample_mixture(plan.sampler, **options)
+    return sample_mixture(plan.sampler, **{**arguments(plan), "n_chains": n_chains or plan.chains})
 
 
 _RUNS = Tally()

@@ -38,8 +38,7 @@ def chart_rows(
     """The chosen rows of charts, each with one chart of all samplers and one for each of them."""
     if not runs:
         return []
-    frames = runs[0].steps
-    rows = [_ROWS[chart](truth, runs, frames) for chart in CHARTS if chart in charts]
+    rows = [_ROWS[chart](truth, runs, runs[0].steps) for chart in CHARTS if chart in charts]
     # The headings of the maps above tell the colours; legends would take more room than the
     # charts. On a narrow page those headings come later.
     return [
@@ -61,8 +60,7 @@ def _compare(title: str, runs: Sequence[SamplerRun], frames: Ints, part: str) ->
 
 def _modes_row(truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints) -> list[Strip]:
     most = max(1, truth.n_modes)
-    several = any(run.n_chains > 1 for run in runs)
-    title = "Modes, a chain" if several else "Modes visited"
+    title = "Modes, a chain" if any(run.n_chains > 1 for run in runs) else "Modes visited"
     visited = _compare(title, runs, frames, "modes_visited")
     row = [replace(visited, y_limits=(0.0, 1.04 * most))]
     for run in runs:
@@ -86,8 +84,7 @@ def _modes_row(truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints) -> l
 
 def _cursor(run: SamplerRun, frames: Ints) -> Ints:
     """Where the cursor stands; at the end for a run that stands still."""
-    same = np.array_equal(run.steps, frames)
-    return frames if same else np.full(len(frames), run.steps[-1])
+    return frames if np.array_equal(run.steps, frames) else np.full(len(frames), run.steps[-1])
 
 
 def _segments(steps: Ints, modes: Ints, end: int) -> tuple[Floats, Floats]:
@@ -273,8 +270,7 @@ def _values(truth: TargetGrid, run: SamplerRun, view: GaussiansSettings) -> Floa
     """A sampler's maps in the unit of the view."""
     if view.shown == "density":
         return run.density
-    expected = run.density * (run.n_kept[:, None, None] * _cell_area(truth))
-    return np.asarray(np.rint(expected))
+    return np.asarray(np.rint(run.density * (run.n_kept[:, None, None] * _cell_area(truth))))
 
 
 def _unit(view: GaussiansSettings) -> str:

@@ -158,10 +158,9 @@ def _truth_panels(truth: HeartData, view: HeartSettings, limits: _Limits) -> lis
         unit=_UNITS[view.unit],
         limits=limits.noise,
     )
-    counts = np.where(empty, np.nan, truth.cell_counts)
     rows = Panel(
         title="Training rows",
-        values=counts,
+        values=np.where(empty, np.nan, truth.cell_counts),
         unit="rows",
         limits=(0.0, float(max(1, truth.cell_counts.max()))),
     )

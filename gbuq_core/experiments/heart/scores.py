@@ -70,8 +70,7 @@ def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
     total, noise, knowledge = (
         as_view(part[-1], view) for part in (maps.total, maps.data, maps.knowledge)
     )
-    truth = as_view(data.variance, view)
-    error = np.abs(noise - truth)[filled]
+    error = np.abs(noise - as_view(data.variance, view))[filled]
     stds = as_view(maps.data[-1], "std")[filled], as_view(data.variance, "std")[filled]
     return HeartScores(
         auroc_knowledge=auroc_of(~filled, filled, knowledge),

@@ -302,8 +302,7 @@ def curves_csv(run: HeteroscedasticRun) -> str:
             view.support,
         ]
         rows += [(view.label, *row) for row in zip(*columns, strict=True)]
-    names = [*_CURVE_NAMES, *beyond, "true_mean", "true_variance", "has_rows"]
-    return csv_text(names, rows)
+    return csv_text([*_CURVE_NAMES, *beyond, "true_mean", "true_variance", "has_rows"], rows)
 
 
 def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
@@ -350,8 +349,7 @@ def _figure(
     ]
     levels = tuple(map(level_text, LEVELS))
     knobs = [knob._replace(texts=levels) if knob.key == "level" else knob for knob in knobs]
-    quiet = len(seen) == 1
-    return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=quiet)
+    return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=len(seen) == 1)
 
 
 def _behind(run: HeteroscedasticRun, keep: Keep) -> list[Work]:

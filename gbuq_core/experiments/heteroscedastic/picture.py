@@ -358,8 +358,7 @@ def _truth(seen: _Seen) -> list[Part]:
 def _mean(view: HeteroscedasticView | None, seen: _Seen) -> list[Part]:
     if view is None or view.loc is None:
         return []
-    x = seen.x[seen.lines]
-    return [line(x, view.loc[seen.lines], METHOD_STYLES[view.method].colour, 2.2)]
+    return [line(seen.x[seen.lines], view.loc[seen.lines], METHOD_STYLES[view.method].colour, 2.2)]
 
 
 def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:

@@ -193,14 +193,13 @@ def burn_in_sheet(
             lines.append(
                 StripLine(style.label, np.full(len(longest), level[flat]), style.colour, dash=True)
             )
-        limits = _limits([np.asarray(line.y) for line in lines], log) if log else (0.0, 1.0)
         return Strip(
             title=title,
             x=longest,
             lines=lines,
             x_label="first cycles left out",
             y_label=y_label,
-            y_limits=limits,
+            y_limits=_limits([np.asarray(line.y) for line in lines], log) if log else (0.0, 1.0),
             log=log,
         )
 

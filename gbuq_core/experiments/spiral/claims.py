@@ -251,8 +251,7 @@ def _claims_of_cyclical(
         claims.append(_claim_of_jitter(label, cyclical[1], true[1]))
     if true and virtual:
         claims.append(_claim_of_alignment(label, cyclical[0], true[0], virtual[0]))
-    method = cyclical[0].method
-    return [claim._replace(key=f"{claim.key}:{method}") for claim in claims]
+    return [claim._replace(key=f"{claim.key}:{cyclical[0].method}") for claim in claims]
 
 
 def finds_outside(score: SpiralScore) -> bool:
@@ -322,13 +321,12 @@ def _claim_of_price(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
 
 
 def _claim_of_jitter(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
-    jitter = ratio_of(score.ku_mean_border, true.ku_mean_border)
     return judged(
         f"At class borders {label} jitters more than independent models.",
         f"knowledge uncertainty there averages {score.ku_mean_border:.2g} nats, and "
         f"{true.ku_mean_border:.2g} with independent models. Over all cells with rows it averages "
         f"{score.ku_mean_inside:.2g} and {true.ku_mean_inside:.2g}.",
-        jitter,
+        ratio_of(score.ku_mean_border, true.ku_mean_border),
         _JITTER,
         key="jitter",
         name="ratio",

@@ -250,8 +250,7 @@ def _line_of(sheet: PanelSheet, values: SimpleNamespace) -> PanelSheet:
 def _why_not(plan: SpiralSettings) -> str:
     """The reason with the method it is about: two methods may refuse the same settings."""
     reason = why_not(plan)
-    missing = plan.kind.record.missing()
-    return missing or (f"{plan.kind.label}: {reason}" if reason else "")
+    return plan.kind.record.missing() or (f"{plan.kind.label}: {reason}" if reason else "")
 
 
 def _view(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:

@@ -124,8 +124,7 @@ def fit_spiral(plan: SpiralSettings) -> SpiralFit:
     began = time.perf_counter()
     model = spiral_estimator(plan).fit(data.X, data.y)
     seconds = time.perf_counter() - began
-    rows = np.concatenate([spiral_features(GRID), fresh.X])
-    n_trees, members = _grow(model, plan, rows)
+    n_trees, members = _grow(model, plan, np.concatenate([spiral_features(GRID), fresh.X]))
     traces = getattr(model, "traces_", ())
     _FITS.add()
     fit = SpiralFit(
@@ -178,7 +177,6 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
         before = stages
     for array in (maps, counts, members):
         array.setflags(write=False)
-    fresh = fit.fresh_members[stages[:, None], models]
     return SpiralMaps(
         fit=fit,
         n_trees=frames,
@@ -189,7 +187,7 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
         proba=members.mean(axis=0, dtype=np.float64).T.reshape(3, SIDE, SIDE),
         member_trees=np.repeat(fit.n_trees[stages], len(models)),
         members=members,
-        fresh_proba=fresh.mean(axis=(0, 1), dtype=np.float64),
+        fresh_proba=fit.fresh_members[stages[:, None], models].mean(axis=(0, 1), dtype=np.float64),
     )
 
 

@@ -230,10 +230,9 @@ def _arrange(truths: Sequence[Panel], rest: Sequence[list[Panel]]) -> list[Panel
         return [noise, density, *rest[0]]
     if len(rest) == 2:
         return [noise, *rest[0], density, *rest[1]]
-    kinds = zip(*rest, strict=True)
     return [
         panel
-        for left, row in zip((first, noise, density), kinds, strict=True)
+        for left, row in zip((first, noise, density), zip(*rest, strict=True), strict=True)
         for panel in (left, *row)
     ]
 

@@ -109,8 +109,7 @@ def ray(
 ) -> Ray:
     """Uncertainty at n equally distant points of a line."""
     points, distance = _line(start, end, n)
-    uncertainty = _decompose(predict_points(fit, settings, points)[1])
-    return Ray(fit.plan.method, distance, *uncertainty)
+    return Ray(fit.plan.method, distance, *_decompose(predict_points(fit, settings, points)[1]))
 
 
 def ray_truth(noise: float, start: Sequence[float], end: Sequence[float], n: int = 121) -> RayTruth:
@@ -146,8 +145,7 @@ def _path(
     model = model_of(fit)
     if not fit.plan.kind.boosting:
         return fit.n_trees, model.predict_members(rows)[: _shown(settings), 0].mean(axis=0)[None]
-    every = -(-fit.plan.n_trees // _PATH_STAGES)
-    staged: Any = model.staged_members(rows, every=every)
+    staged: Any = model.staged_members(rows, every=-(-fit.plan.n_trees // _PATH_STAGES))
     models = staged.members[:, : None if fit.plan.n_models == 1 else _shown(settings), 0]
     return staged.n_trees, models.mean(axis=1)
 
@@ -390,5 +388,4 @@ def _along_rays(fit: SpiralFit, settings: SpiralSettings, span: tuple[float, flo
 
 
 def _is_constant(rays: Array) -> npt.NDArray[np.bool_]:
-    spread = rays.max(axis=1) - rays.min(axis=1)
-    return spread <= _CONSTANT * rays.mean(axis=1)
+    return np.ptp(rays, axis=1) <= _CONSTANT * rays.mean(axis=1)

@@ -157,7 +157,6 @@ def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
     fresh = fresh_sample(plan.noise, plan.seed)
     true_proba = truth.proba.reshape(3, -1).T
     cells = where.inside.ravel()
-    data_error = np.abs(maps.data[-1] - truth.data_uncertainty)[where.inside]
     return SpiralScore(
         auroc_far=auroc_of(where.far, ~where.far, knowledge),
         auroc_between=auroc_of(between, where.inside & where.disc, knowledge),
@@ -169,7 +168,7 @@ def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
         ku_mean_outside=mean_of(knowledge, ~where.inside),
         ku_mean_border=mean_of(knowledge, where.border),
         border_ratio=ratio_of(mean_of(knowledge, where.border), mean_of(knowledge, where.clear)),
-        data_error=float(data_error.mean()),
+        data_error=float(np.abs(maps.data[-1] - truth.data_uncertainty)[where.inside].mean()),
         nll=nll_classification(fresh.data.y, maps.fresh_proba),
         error=error_rate(fresh.data.y, maps.fresh_proba.argmax(axis=1)),
         nll_optimal=nll_classification(fresh.data.y, fresh.proba),

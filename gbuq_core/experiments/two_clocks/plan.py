@@ -178,8 +178,7 @@ class TwoClocksSettings:
 
 def seeds_of(plan: TwoClocksSettings) -> int:
     """How many seeds a verdict counts: fewer where the fits of one take several seconds."""
-    slow = plan.model == "ngboost" or not plan.has_clocks
-    return _FEW_SEEDS if slow else N_SEEDS
+    return _FEW_SEEDS if plan.model == "ngboost" or not plan.has_clocks else N_SEEDS
 
 
 def estimate_two_clocks_seconds(plan: TwoClocksSettings) -> float:

@@ -72,8 +72,7 @@ def test_a_quick_fit_has_the_trees_and_the_process_of_a_whole_one(fit):
 
 
 def test_trees_repeat_their_last_leaf_and_only_the_others_widen(fit):
-    right = fit.x > SMALL.edge
-    assert np.ptp(fit.trees.mean[right]) == 0.0
+    assert np.ptp(fit.trees.mean[fit.x > SMALL.edge]) == 0.0
     for estimate in (fit.process, fit.law):
         assert estimate.knowledge[-1] > 10 * np.median(estimate.knowledge[fit.inside])
     np.testing.assert_allclose(fit.spoken.weight.sum(axis=1), 1.0)

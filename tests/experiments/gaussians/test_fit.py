@@ -89,8 +89,7 @@ def test_the_path_and_the_stays_are_the_first_chains(pair):
             run.path[frame, -1], chains.samples[0, run.steps[frame] - 1].astype(np.float64)
         )
     np.testing.assert_array_equal(run.stay_modes, chains.mode_index[0, run.stay_steps])
-    sizes = (chains.step_sizes * chains.scales)[run.size_steps]
-    np.testing.assert_array_equal(run.sizes, sizes)
+    np.testing.assert_array_equal(run.sizes, (chains.step_sizes * chains.scales)[run.size_steps])
     np.testing.assert_array_equal(run.occupancy, chains.occupancy)
     for labels, explored in zip(chains.mode_index, run.modes_explored, strict=True):
         steps = np.bincount(labels[labels >= 0])
@@ -104,8 +103,7 @@ def test_schedules_of_many_cycles_are_shown_in_part():
     length = SMALL.steps // SMALL.cycles
     quarter = -(-length // 4)
     assert cyclic.exploring.tolist() == [[c * length, c * length + quarter] for c in range(3)]
-    few = run_sampler(plan_of(replace(SMALL, cycles=2), "clr"))
-    assert few.size_span == SMALL.steps
+    assert run_sampler(plan_of(replace(SMALL, cycles=2), "clr")).size_span == SMALL.steps
     plain = run_sampler(plan_of(SMALL, "sgld"))
     assert plain.size_span == SMALL.steps
     assert plain.exploring.size == 0

@@ -124,8 +124,7 @@ def test_a_page_opens_with_four_maps_and_one_chart():
 
 
 def test_one_scale_for_all_or_each_its_own():
-    shared = gaussians_sheet(Grid(), RACE).panels
-    assert {panel.limits for panel in shared} == {(0.0, 0.125)}
+    assert {panel.limits for panel in gaussians_sheet(Grid(), RACE).panels} == {(0.0, 0.125)}
     own = gaussians_sheet(Grid(), RACE, GaussiansSettings(scale="own")).panels
     assert [panel.limits for panel in own] == [(0.0, 0.125), (0.0, 0.25), (0.0, 0.25)]
     nothing = gaussians_sheet(Grid(), [run_of(density=0.0)], GaussiansSettings(scale="own"))
@@ -190,8 +189,7 @@ def test_only_sizes_that_fall_far_are_logarithmic():
 
 
 def test_of_several_chains_the_modes_are_a_chains_mean():
-    several = [run_of(n_chains=3)]
-    assert gaussians_sheet(Grid(), several).strips[0].title == "Modes, a chain"
+    assert gaussians_sheet(Grid(), [run_of(n_chains=3)]).strips[0].title == "Modes, a chain"
 
 
 def test_divergences_begin_at_zero_whatever_they_are():
@@ -222,8 +220,7 @@ def test_charts_can_be_left_out():
 
 
 def test_a_run_of_other_steps_stands_still():
-    late = run_of("cg", (15, 35))
-    sheet = gaussians_sheet(Grid(), [run_of("sgld"), late])
+    sheet = gaussians_sheet(Grid(), [run_of("sgld"), run_of("cg", (15, 35))])
     assert np.asarray(sheet.panels[2].values).shape == (N, N)
     strips = strips_by_title(sheet)
     assert [line.name for line in strips["Modes visited"].lines] == ["SGLD"]

@@ -30,8 +30,7 @@ from tests.figure_readers import decode_sheet
 
 def made_up(method="sglb", empty=0.04, filled=0.01, factor=1.0, cells=(), known=True):
     """Maps with one knowledge variance in empty, one in filled cells, and noise times factor."""
-    settings = HeartSettings(rows=5, cells=cells)
-    plan = plan_of(settings, method)
+    plan = plan_of(HeartSettings(rows=5, cells=cells), method)
     truth = make_painted_heart(5, 0.01, 0, cells)
     knowledge = np.where(truth.in_support, filled, empty)[None]
     data = np.where(truth.in_support, factor * np.nan_to_num(truth.variance), 0.02)[None]
@@ -263,8 +262,7 @@ def test_the_unit_and_the_log_switch():
 
 def test_empty_cells_are_hatched_and_painted_ones_outlined():
     sheet = heart_sheet(HEART, [maps_of()], HeartSettings(cells=(0, 80)))
-    header = decode_sheet(encode_sheet(sheet)).header
-    assert header["hatchLabel"] == "no training rows"
+    assert decode_sheet(encode_sheet(sheet)).header["hatchLabel"] == "no training rows"
     for panel in sheet.panels:
         np.testing.assert_array_equal(panel.hatched, ~HEART.in_support)
         assert np.flatnonzero(panel.outlined).tolist() == [0, 80]

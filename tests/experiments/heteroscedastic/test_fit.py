@@ -81,8 +81,7 @@ def test_estimators_get_the_plans_knobs(fits, method):
 def test_rows_of_training_calibration_test_and_foreign_streams_are_never_the_same():
     data, test = data_of(SMALL), draw_test(SMALL)
     foreign = draw_foreign(SMALL)[:, 0]
-    drawn = [data.X[:, 0], data.calibration_X[:, 0], test.X[:, 0], foreign]
-    together = np.concatenate(drawn)
+    together = np.concatenate([data.X[:, 0], data.calibration_X[:, 0], test.X[:, 0], foreign])
     assert len(np.unique(together)) == len(together)
     other = data_of(replace(SMALL, seed=1))
     assert not np.isin(other.X, together).any()
@@ -264,7 +263,6 @@ def test_impossible_measures_and_unknown_methods_are_refused(fits):
 
 def test_rows_without_noise_are_fitted_and_wrapped():
     settings = replace(SMALL, methods=("macau_linear", "forest"), noise_slope=0.0, conformal=True)
-    run = run_heteroscedastic(settings)
-    for view in run.views:
+    for view in run_heteroscedastic(settings).views:
         assert np.isfinite(view.lower).all()
         assert np.isfinite(view.upper).all()

@@ -105,8 +105,7 @@ def test_the_score_lies_below_with_its_mark_and_what_is_beyond(ground):
     mark = np.quantile(np.abs(ground.x - 5.0)[ground.support] - 5.0, 0.95)
     assert np.min(beyond["low"]) == np.max(beyond["low"]) == pytest.approx(mark)
     np.testing.assert_allclose(beyond["high"], np.maximum(curve["y"], mark), **ROUNDING)
-    sampled = [part["x"] for part in layers(below, "line", width=5.0)]
-    assert sampled == [[-5.0, 0.0], [10.0, 15.0]]
+    assert [part["x"] for part in layers(below, "line", width=5.0)] == [[-5.0, 0.0], [10.0, 15.0]]
     assert [part["text"] for part in layers(below, "words")] == ["novelty, z"]
     hatched = [(part["from"], part["to"]) for part in layers(below, "hatch")]
     np.testing.assert_allclose(hatched, [(-10.0, -0.125), (10.125, 20.0)])

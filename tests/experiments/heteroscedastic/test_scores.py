@@ -178,8 +178,7 @@ def test_claims_follow_the_numbers(run):
             replace(score, **change) if score.method == "macau_linear" else score
             for score in scores
         )
-        claims = check_claims(run, changed)
-        return next(claim.verdict for claim in claims if word in claim.paper)
+        return next(claim.verdict for claim in check_claims(run, changed) if word in claim.paper)
 
     assert verdict("(linear) captures the noise", excess=0.014) == "holds"
     assert verdict("(linear) captures the noise", excess=0.02) == "partly"

@@ -88,9 +88,8 @@ def test_claims_about_independent_models_follow_the_numbers():
 
 
 def test_knowledge_is_called_small_only_where_it_is():
-    mean_data = TRUTH.data_uncertainty.mean()
     for share, expected in ((10, "holds"), (3, "partly"), (1, "does not hold")):
-        claims = claims_of(made_up(**level_of(mean_data / share)))
+        claims = claims_of(made_up(**level_of(TRUTH.data_uncertainty.mean() / share)))
         assert verdict(claims, "much smaller than data") == expected
 
 

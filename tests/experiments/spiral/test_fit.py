@@ -100,8 +100,7 @@ def test_forest_maps_are_those_of_its_groups(fit_of):
 def test_catboost_goes_through_the_same_maps():
     settings = replace(SMALL, rows=30, members=2, trees=6)
     fit = fit_spiral(plan_of(settings, "catboost"))
-    maps = map_spiral(fit, settings)
-    assert_maps(maps, -1, fit.model.predict_uncertainty(FEATURES))
+    assert_maps(map_spiral(fit, settings), -1, fit.model.predict_uncertainty(FEATURES))
     assert fit.model.engine == "catboost"
 
 

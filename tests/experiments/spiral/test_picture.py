@@ -51,9 +51,8 @@ def maps_of(method="sglb", n_trees=(10, 20), data=0.3, knowledge=0.04):
 
 def growth_of(method="csglb", n_trees=20, members=(10, 20)):
     trees = np.arange(1, n_trees + 1)
-    loss = 1 / trees
     return SpiralGrowth(
-        method, trees, np.where(trees % 10 < 5, 10.0, 1.0), loss, [10, n_trees], [0.9, 0.5],
+        method, trees, np.where(trees % 10 < 5, 10.0, 1.0), 1 / trees, [10, n_trees], [0.9, 0.5],
         members, [(0.0, 9.0), (10.0, 19.0)],
     )  # fmt: skip
 
@@ -235,8 +234,7 @@ def rays_of(kind="knowledge"):
     distance = np.linspace(0, 700, 8)
     inside = distance < 300
     values = np.linspace(1e-3, 1e-1, 8)
-    density = np.where(inside, 1e-5, 0.0)
-    truth = RayTruth(distance, density, values, inside)
+    truth = RayTruth(distance, np.where(inside, 1e-5, 0.0), values, inside)
     return ray_sheet([Ray("sglb", distance, values, values, values)], truth, kind)
 
 

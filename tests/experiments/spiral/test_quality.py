@@ -61,8 +61,7 @@ def test_burn_in_effect_is_that_of_the_maps(method):
 def test_burn_in_needs_cycles():
     with pytest.raises(InvalidParameter, match="virtual SGLB has no cycles"):
         burn_in_effect(fit_of("virtual_sglb"))
-    single = fit_of("csglb", replace(SMALL, cycle=60))
-    assert len(burn_in_effect(single).cycles) == 0
+    assert len(burn_in_effect(fit_of("csglb", replace(SMALL, cycle=60))).cycles) == 0
 
 
 @pytest.mark.parametrize("method", ["sglb", "vrf", "csglb"])
@@ -125,8 +124,7 @@ def test_quality_covers_ensembles_of_all_sizes_and_the_chains(quality):
     ]  # fmt: skip
     assert [p.n_trees for p in points] == [36, 60, 120, 360, 60, 60, 60]
     assert points[3].core_seconds == pytest.approx(10 * points[0].core_seconds)
-    chain = fits[plan_of(SMALL, "csglb")]
-    assert points[5].core_seconds == chain.seconds
+    assert points[5].core_seconds == fits[plan_of(SMALL, "csglb")].seconds
 
 
 def test_small_ensembles_are_the_first_models_and_the_reference_the_last(quality):

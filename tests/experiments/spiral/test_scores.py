@@ -90,8 +90,7 @@ def test_trees_of_a_forest_are_those_trained(members, trees, trained):
 
 
 def test_scores_of_known_maps():
-    maps = made_up(far=0.3, between=0.2, outside=0.1, border=0.04, clear=0.01)
-    score = score_spiral(maps, TRUTH)
+    score = score_spiral(made_up(far=0.3, between=0.2, outside=0.1, border=0.04, clear=0.01), TRUTH)
     assert score.auroc_far == score.auroc_between == score.auroc_border == 1.0
     # Means of equal numbers: rounding only.
     assert score.ku_mean_between == pytest.approx(0.2)
@@ -143,8 +142,7 @@ def test_a_single_member_has_no_scores_of_knowledge():
 
 
 def test_knowledge_of_nothing_has_no_ratio():
-    score = score_spiral(made_up(border=0.0, clear=0.0), TRUTH)
-    assert math.isnan(score.border_ratio)
+    assert math.isnan(score_spiral(made_up(border=0.0, clear=0.0), TRUTH).border_ratio)
     assert score_spiral(made_up(border=0.1, clear=0.0), TRUTH).border_ratio == math.inf
 
 

@@ -27,8 +27,7 @@ SMALL = TwoClocksSettings(data="growing noise", rows=100, trees=100, members=2)
 
 @cache
 def look_of(data="growing noise", model="sglb"):
-    fit = fit_two_clocks(replace(SMALL, data=data, model=model))
-    return look_two_clocks(fit, "student")
+    return look_two_clocks(fit_two_clocks(replace(SMALL, data=data, model=model)), "student")
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -36,9 +35,8 @@ def test_the_band_is_sent_once_for_every_pair_of_clocks(data):
     look = look_of(data)
     spec = unpack_curves(pack_curves(band_figure(look, alt="Words.").spec))
     dials, stages = spec["dials"], look.fit.scene
-    shape = stages.mean.shape
     for name, field in (("loc", "mean"), ("data", "data"), ("knowledge", "knowledge")):
-        values = np.reshape(dials[name], shape)  # with five digits
+        values = np.reshape(dials[name], stages.mean.shape)  # with five digits
         np.testing.assert_allclose(values, getattr(stages, field), rtol=1e-4, atol=NEAR_ZERO)
     n = len(dials["trees"])
     np.testing.assert_allclose(
@@ -62,8 +60,7 @@ def test_the_sliders_stand_where_the_link_says():
 
 def test_the_map_marks_each_way_where_it_stops():
     look = look_of()
-    header = decode_sheet(encode_sheet(clocks_sheet(look, (5, 100, True)))).header
-    plain, scaled = header["panels"]
+    plain, scaled = decode_sheet(encode_sheet(clocks_sheet(look, (5, 100, True)))).header["panels"]
     names = [[mark["label"] for mark in panel["markers"]] for panel in (plain, scaled)]
     assert names == [
         ["All trees", "Early stopping"],

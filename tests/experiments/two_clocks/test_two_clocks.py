@@ -139,8 +139,7 @@ def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
     pytest.importorskip(model)
     # A high rate, so that NGBoost's clocks differ within few trees.
     few = {"rows": 100, "ngboost_trees": 15, "rate": 0.3} if model == "ngboost" else {}
-    settings = replace(SMALL, model=model, trees=60, **few)
-    look = look_of(replace(settings, tails=tails))
+    look = look_of(replace(SMALL, model=model, trees=60, tails=tails, **few))
     rows, plan = look.fit.rows, look.fit.plan
     unfitted = unfitted_of(plan)
     for way, method in (("factor", "scale"), ("clocks", "two_clocks")):
@@ -302,8 +301,7 @@ def test_the_maps_factors_are_the_best_on_the_rows_that_choose(a, b):
 
 def test_the_story_early_stopping_is_on_the_diagonal_and_two_clocks_is_off_it():
     """At the page's own settings, but fewer trees and rows; 10 of 10 seeds at the full ones."""
-    settings = TwoClocksSettings(rows=300, trees=500, members=2)
-    look = look_of(settings)
+    look = look_of(TwoClocksSettings(rows=300, trees=500, members=2))
     every, factor, early, clocks, truth = look.scores
     assert early.clocks.mean_trees == early.clocks.scale_trees
     assert clocks.clocks.mean_trees > clocks.clocks.scale_trees
