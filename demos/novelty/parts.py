@@ -154,11 +154,11 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> Pa
 
 def _dots(before: NoveltyFit, after: NoveltyFit) -> Points:
     """All rows of before; those that an edit takes away, or gives another class, go with it."""
-    old, kept, names = before.rows, after.rows, before.data.classes
-    now = dict(zip(kept.origin.tolist(), kept.y.tolist(), strict=True))
+    old, new, names = before.rows, after.rows, before.data.classes
+    now = dict(zip(new.origin.tolist(), new.y.tolist(), strict=True))
     last = [now.get(row) == label for row, label in enumerate(old.y.tolist())]
     other = [old.y[row] != label for row, label in now.items()]
-    new_X, new_y = kept.X[other], kept.y[other]
+    new_X, new_y = new.X[other], new.y[other]
     n, m = len(old.y), len(new_y)
     return Points(
         np.concatenate([old.X[:, 0], new_X[:, 0]]),

@@ -283,7 +283,7 @@ def rows_erased() -> ComputedStep:
     inside = {key: went(before, after, key) for key in ("novelty", "knowledge", "isolation")}
     arc = mask_of(ARC.runs)
     called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
-    taken = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
+    share = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
     top = float(after.maps.of("novelty")[arc].max())
     notes = (
         "On the moons, when the rows at the end of one moon are gone, novelty "
@@ -299,7 +299,7 @@ def rows_erased() -> ComputedStep:
     right = Largest(both_of(noticed(before, after, "novelty"), noticed(before, after, "knowledge")))
     answer = (
         f"Novelty {inside['novelty']}; knowledge uncertainty {inside['knowledge']}. Leaves of the "
-        f"rows on both sides now cover the hole, and {100 * taken:.0f} % of its cells change "
+        f"rows on both sides now cover the hole, and {100 * share:.0f} % of its cells change "
         "their class."
     )
     return ComputedStep(

@@ -358,10 +358,10 @@ def what_it_takes() -> ComputedStep:
     """Seconds belong beside the score."""
     table, sets = time_stored()
     every = table == BoardSettings().table
-    told_table = "every method with its defaults, CRPS" if every else "SGLB, RMSE"
+    measured = "every method with its defaults, CRPS" if every else "SGLB, RMSE"
     times = np.array([each.times for each in sets])
     start = int(np.argsort(times, kind="stable")[len(times) // 2])
-    shown = sets[start]
+    median = sets[start]
     alt = "Score against processor seconds of each method, set by set."
     several = "; ".join(
         f"{each.set}: {each.best.method.label} {seconds_text(each.best.seconds)}, "
@@ -370,7 +370,7 @@ def what_it_takes() -> ComputedStep:
     )
     quick = int((times >= 2.0).sum())
     notes = (
-        f"These are the stored results of the scoreboard ({told_table}): means over splits, and "
+        f"These are the stored results of the scoreboard ({measured}): means over splits, and "
         "the processor time of the median split on one core. Methods over "
         f"{_MOST_WORSE:.0f} % worse are left out.",
         f"On {quick} of {counted(len(sets), 'set')}, a method that is as good takes at most half "
@@ -380,7 +380,7 @@ def what_it_takes() -> ComputedStep:
         "Each dot is a method. Beside the best one, look for the quickest that is not worse by two "
         "standard errors."
     )
-    best, quickest = shown.best, shown.quickest
+    best, quickest = median.best, median.quickest
     if best.method == quickest.method:
         quicker = f"nothing as good is quicker than {best.method.label}"
     else:
@@ -389,7 +389,7 @@ def what_it_takes() -> ComputedStep:
             f"{quickest.method.label} as good in {seconds_text(quickest.seconds)}"
         )
     answer = (
-        f"On {shown.set}, the median set, {quicker}. Over {counted(len(sets), 'set')}, it is "
+        f"On {median.set}, the median set, {quicker}. Over {counted(len(sets), 'set')}, it is "
         f"{short(times.min(), 2)} to {short(times.max(), 2)} times."
     )
     right = Between(float(times[start]), (1.2, 5.0))

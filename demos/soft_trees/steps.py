@@ -187,13 +187,13 @@ def what_varies_together() -> ComputedStep:
         ),
     ]
     last = views[-1]
-    shown = ", ".join(
+    spreads = ", ".join(
         f"{value:.1f} at rank {r}" for value, r in zip(fan_out.mean(1), RANKS, strict=True)
     )
     sheet = correlation_sheet(
         last,
         alt=f"Posterior correlations for ranks {enumerated([str(rank) for rank in RANKS])}. "
-        f"Mean spread without rows, relative to with rows: {shown}.",
+        f"Mean spread without rows, relative to with rows: {spreads}.",
     )  # fmt: skip
     values = np.stack([view.correlation for view in views])
     panel = replace(sheet.panels[0], values=values, subtitle="")
@@ -294,7 +294,7 @@ def beside_others() -> ComputedStep:
         start_frame=0,
     )
     claims = check_claims(run, scores)
-    kept = sum(claim.verdict == "holds" for claim in claims)
+    held = sum(claim.verdict == "holds" for claim in claims)
     fans = enumerated([f"{of[key].label} {of[key].fan_out:.1f}" for key in OTHERS.methods])
     covers = enumerated(
         [f"{of[key].label} {100 * of[key].coverage:.0f} %" for key in OTHERS.methods]
@@ -305,7 +305,7 @@ def beside_others() -> ComputedStep:
         f"these shares of new rows: {covers}. {best.label} has the best NLL there, "
         f"{best.nll:.2f} nats; VST has {of['vst'].nll:.2f}, VSGBM {of['vsgbm'].nll:.2f} and "
         f"SGLB {of['sglb'].nll:.2f}. Of the paper's {len(claims)} statements about this "
-        f"picture, {kept} hold here.",
+        f"picture, {held} hold here.",
     )
     text = (
         "Four methods give functions for the same rows. All charts have the same axes. Play the "

@@ -326,18 +326,10 @@ def _gap_text(gap: Gap) -> str:
     return f"{short(size, 2)} {word} (standard error {short(gap.error, 2)})"
 
 
-_Compared = tuple[NeighboursRun, dict[str, BaselineFit]]
-
-
-def _run(settings: NeighboursSettings) -> _Compared:
+def _run(settings: NeighboursSettings) -> NeighboursRun:
     plan = plan_of(settings)
     baselines = {key: fit_baseline(plan, key, settings.scoring) for key in settings.compare}
-    return run_neighbours(settings), baselines
-
-
-def _check(compared: _Compared) -> tuple[Claim, ...]:
-    run, baselines = compared
-    return check_neighbours_claims(run.fit, run.search, run.view, baselines)
+    return run_neighbours(settings)._replace(fitted=baselines)
 
 
 def _bare(settings: NeighboursSettings) -> NeighboursSettings:
@@ -346,16 +338,11 @@ def _bare(settings: NeighboursSettings) -> NeighboursSettings:
     return replace(bare(settings), compare=tuple(able))
 
 
-def _seconds(settings: NeighboursSettings) -> float:
-    """Roughly what one seed takes on one thread."""
-    return 0.8 + (2.0 + len(settings.compare)) * estimate_neighbours_seconds(settings)
-
-
 STUDY = SeedStudy(
     name="neighbours",
     fit=_run,
-    claims=_check,
-    estimate=_seconds,
+    claims=lambda run: check_neighbours_claims(run.fit, run.search, run.view, run.fitted),
+    estimate=lambda plan: 0.8 + (2.0 + len(plan.compare)) * estimate_neighbours_seconds(plan),
     bare=_bare,
     first=NeighboursSettings(),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -168,7 +169,8 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
     trees = ""
     if settings.tau < ALL_TREES:
         trees = f", n_trees_sampled={settings.counted}, tree_order={settings.order!r}"
-    k = settings.k if settings.k is not None else "tune"
+    k, row = settings.k if settings.k is not None else "tune", settings.row
+    place = f"np.array([{list(settings.point or ())}])"
     choices = f"n_neighbors={k!r}, calibrate={settings.calibrate}"
     lines = [
         "",
@@ -177,7 +179,7 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
         "nll = log_scores(law, y_test, find_resolution(y)).mean",
         "print(f'RMSE {rmse(y_test, loc):.4g}, NLL {nll:.4g}, CRPS {law.crps(y_test).mean():.4g}')",
         "",
-        f"chosen = {_row_text(settings)}",
+        f"chosen = {place if row is None else f'X_test[{row}:{row + 1}]'}",
         f"one = model.find_neighborhood(chosen{trees})",
         f"k = model.setting_for({k!r}{trees}).n_neighbors",
         "for row, shared in zip(one.indices[0, :k], one.affinities[0, :k]):",
@@ -195,12 +197,6 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
         "print(quantiles)",
     ]
     return lines
-
-
-def _row_text(settings: NeighboursSettings) -> str:
-    if settings.row is None:
-        return f"np.array([{list(settings.point or ())}])"
-    return f"X_test[{settings.row}:{settings.row + 1}]"
 
 
 def neighbours_csv(run: NeighboursRun) -> str:
@@ -290,10 +286,13 @@ def _why(run: NeighboursRun) -> Rows:
 def _ranking_section(run: NeighboursRun) -> Section:
     """Every family's NLL, the lowest first; the one in use stands out."""
     ranked = run.ranked or rank_families(run.fit, run.search, run.view)
-    rows = sorted(zip(ranked.families, ranked.nll, ranked.refusals, strict=True), key=_by_score)
+    rows = sorted(
+        zip(ranked.families, ranked.nll.tolist(), ranked.refusals, strict=True),
+        key=lambda row: (bool(row[2]) or math.isnan(row[1]), row[1]),
+    )
     table = [("Distribution", "NLL, validation rows")]
     table += [
-        (FAMILIES[family].label, "\u2013" if refusal else digits(float(nll)))
+        (FAMILIES[family].label, "\u2013" if refusal else digits(nll))
         for family, nll, refusal in rows
     ]
     at = [family for family, _, _ in rows].index(run.look.family) + 1
@@ -308,11 +307,6 @@ def _ranking_section(run: NeighboursRun) -> Section:
         "mean and spread, and its shape is fitted to the neighbours' targets. Only the kernel "
         f"density takes its mean and spread from the targets.{why if refused else ''}",
     )
-
-
-def _by_score(row: tuple[str, float, str]) -> tuple[bool, float]:
-    _, nll, refusal = row
-    return bool(refusal) or np.isnan(nll), float(nll)
 
 
 def _first_neighbours(run: NeighboursRun) -> list[Section]:

@@ -106,18 +106,18 @@ def is_small(fit: NeighboursFit) -> bool:
 
 def leaf_table(fit: NeighboursFit) -> LeafNumbers:
     """The leaves of the training rows and of all places."""
+    from gbuq_core.ibug.search import select_trees
+
     data, places = fit.data, places_of(fit)
     with one_thread(fit.plan.library):
         rows, others = (fit.source.leaf_matrix(X) for X in (data.X, places))
         loc = fit.source.predict(places)
     kind = np.uint8 if max(rows.max(), others.max()) < 256 else np.uint16
     every = np.arange(fit.n_trees)
-    orders = [
-        every
-        if (chosen := _order(fit, order)) is None
-        else np.append(chosen, np.setdiff1d(every, chosen))
-        for order in ORDERS
-    ]
+    orders = []  # of all trees but one, which is none of a single tree, and of that one
+    for order in ORDERS:
+        first = select_trees(fit.n_trees, max(1, fit.n_trees - 1), order, fit.model.seed_)
+        orders.append(every if first is None else np.append(first, np.setdiff1d(every, first)))
     truth = data.y_test if data.grid is None or data.true_mean is None else data.true_mean
     return LeafNumbers(
         leaf_name(fit),
@@ -129,13 +129,6 @@ def leaf_table(fit: NeighboursFit) -> LeafNumbers:
         np.asarray(loc, np.float32),
         np.asarray(truth, np.float32),
     )
-
-
-def _order(fit: NeighboursFit, order: str) -> npt.NDArray[np.intp] | None:
-    """All trees but one, in the order in which they come to count; None for a single tree."""
-    from gbuq_core.ibug.search import select_trees
-
-    return select_trees(fit.n_trees, max(1, fit.n_trees - 1), order, fit.model.seed_)
 
 
 def follow_of(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Any] | None:

@@ -331,8 +331,8 @@ def training_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curve
     across, value, places = _across(run)
     share = np.zeros(len(target))
     share[near.rows] = near.share
-    kept = np.union1d(others_of(len(target), near), near.rows).astype(np.int64)
-    place = {int(row): i for i, row in enumerate(kept)}
+    drawn_rows = np.union1d(others_of(len(target), near), near.rows).astype(np.int64)
+    place = {int(row): i for i, row in enumerate(drawn_rows)}
     chosen_rows = set(near.rows.tolist())  # one may share no tree at all
     others = [i for row, i in place.items() if row not in chosen_rows]
     layers: list[Part] = [{**readable_dots(others, "text", 0.28, 4.5), "role": "others"}]
@@ -358,7 +358,7 @@ def training_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curve
             "strength": STRENGTH,
             "across": rounded(places),
         }
-    trees = np.where(share[kept] > 0.0, share[kept], np.nan)
+    trees = np.where(share[drawn_rows] > 0.0, share[drawn_rows], np.nan)
     seen = room_around([*target, low, high, float(look.target or 0.0)])
     return draw_curves(
         "training-rows",
@@ -382,11 +382,11 @@ def training_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curve
             *([_BEHIND] if marked is not None else []),
         ],
         reading(
-            across[kept],
+            across[drawn_rows],
             "training row",
-            [("target", target[kept]), ("share of trees", trees, "share")],
-            y=rounded(target[kept]),
-            names=(kept + 1).tolist(),
+            [("target", target[drawn_rows]), ("share of trees", trees, "share")],
+            y=rounded(target[drawn_rows]),
+            names=(drawn_rows + 1).tolist(),
         ),
         hint="Point at a dot to read its training row; drag a frame to look closer.",
         pick=False,

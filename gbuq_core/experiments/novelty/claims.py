@@ -19,9 +19,7 @@ from gbuq_core.experiments.novelty.data import SIDE, Mask
 from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
-    NoveltyRun,
     at_places,
-    map_novelty,
     run_novelty,
 )
 from gbuq_core.experiments.novelty.plan import (
@@ -301,14 +299,10 @@ def refit_leaves(fit: NoveltyFit, leaf_model: str) -> MacauClassifier | MacauReg
     return model.fit(fit.rows.X, fit.rows.y)
 
 
-def _check(run: NoveltyRun) -> tuple[Claim, ...]:
-    return check_novelty_claims(run.fit, map_novelty(run.fit, run.settings))
-
-
 STUDY = SeedStudy(
     name="novelty",
     fit=run_novelty,
-    claims=_check,
+    claims=lambda run: check_novelty_claims(run.fit, run.maps),
     estimate=lambda settings: 2.0 * estimate_novelty_seconds(plan_of(settings)),
     bare=plan_of,  # with the view as the page opens: no knob of it changes a statement
     first=FIRST,

@@ -87,6 +87,7 @@ def explain_place(
     z, contributions = detail.z[0], detail.contributions[0].mean(axis=0)
     total = float(contributions.sum())
     top = np.argsort(-z, kind="stable")[: settings.drawn].astype(np.int64)
+    shared = fit.model.forest_.leaf_matrix(fit.rows.X) == fit.model.forest_.leaf_matrix(x)
     ellipses = model.leaf_ellipses(x, features=(0, 1), trees=top)
     names = fit.data.feature_names
     return PlaceLook(
@@ -96,7 +97,7 @@ def explain_place(
         z=z,
         top=top,
         ellipses=ellipses,
-        leaf_rows=_rows_in_leaves(fit, x, top),
+        leaf_rows=tuple(np.flatnonzero(shared[:, tree]).astype(np.int64) for tree in top),
         prediction=np.atleast_1d(predict_places(fit, x)[0]),
         values=_values(fit, maps, model, x, where, model.score_novelty(x)),
         notes=tuple(notes),
@@ -116,13 +117,6 @@ def _point(
         return point
     (row, column), (x, y) = settings.cell, fit.data.axes
     return float(x[column]), float(y[row])
-
-
-def _rows_in_leaves(fit: NoveltyFit, x: Array, trees: Whole) -> tuple[Whole, ...]:
-    """Which rows that were trained on share the place's leaf, tree by tree."""
-    own = fit.model.forest_.leaf_matrix(x)[0]
-    leaves = fit.model.forest_.leaf_matrix(fit.rows.X)
-    return tuple(np.flatnonzero(leaves[:, tree] == own[tree]).astype(np.int64) for tree in trees)
 
 
 def _values(

@@ -245,17 +245,12 @@ def _seconds(settings: SoftTreesSettings) -> float:
     return 0.1 + sum(estimate_soft_trees_seconds(plan) for plan in plans)
 
 
-def _bare(settings: SoftTreesSettings) -> SoftTreesSettings:
-    """Without what is only looked at."""
-    return replace(bare(settings), draws=settings.n_functions)
-
-
 STUDY = SeedStudy(
     name="soft_trees",
     fit=run_soft_trees,
     claims=check_claims,
     estimate=_seconds,
-    bare=_bare,
+    bare=lambda settings: replace(bare(settings), draws=settings.n_functions),
     first=SoftTreesSettings(),
 )
 

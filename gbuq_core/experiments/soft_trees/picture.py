@@ -89,13 +89,16 @@ def functions_figure(
     n_read = 0  # of the values that can be read off
     for method, note in zip(methods, notes, strict=True):
         belief = [] if method.view is None else _belief(method.view, data, settings)
-        mean = [] if method.view is None else _mean(method.view)
+        style = METHOD_STYLES[method.method]
+        layers = [*behind, *belief, *before]
+        if method.view is not None:
+            layers.append(line(method.view.x, method.view.loc, style.colour, 2.4))
         panel = {
             **frame,
-            "title": METHOD_STYLES[method.method].label,
+            "title": style.label,
             "note": note,
-            "colour": METHOD_STYLES[method.method].colour,
-            "layers": [*behind, *belief, *before, *mean],
+            "colour": style.colour,
+            "layers": layers,
         }
         if knobs and method.view is not None and method.moments:
             places = {"first": len(behind), "count": len(belief)}
@@ -254,10 +257,6 @@ def _belief(view: SoftTreesView, data: SoftTreesData, settings: SoftTreesSetting
         opacity = min(0.55, 2.5 / np.sqrt(len(functions)))
         parts.append(pack_sheaf(view.x, functions, data.y_range, colour, opacity))
     return parts
-
-
-def _mean(view: SoftTreesView) -> list[Part]:
-    return [line(view.x, view.loc, METHOD_STYLES[view.method].colour, 2.4)]
 
 
 def few_rows(data: SoftTreesData) -> Part:
