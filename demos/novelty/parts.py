@@ -146,7 +146,7 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> Pa
         start_frame=0,
         outline_label="where rows are edited",
         blank_label="before the edit",
-        alt=f"{after.fit.rows.outcomes[-1]} The maps show "
+        alt=f"{after.fit.rows.outcomes[-1].text} The maps show "
         f"{enumerated([METHODS[key].label.lower() for key in keys])} before that, and after it.",
         **map_axes(before.fit),
     )

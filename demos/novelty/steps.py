@@ -288,7 +288,7 @@ def rows_erased() -> ComputedStep:
     notes = (
         "On the moons, when the rows at the end of one moon are gone, novelty "
         f"{moon[0]} on average there, and knowledge uncertainty {moon[1]}.",
-        f"{after.fit.rows.outcomes[-1]} The isolation forest's score {inside['isolation']}. "
+        f"{after.fit.rows.outcomes[-1].text} The isolation forest's score {inside['isolation']}. "
         f"The highest z in the hole is {digits(top)}. A change counts if it exceeds half of the "
         "score's standard deviation over the training rows before the edit.",
     )
@@ -320,7 +320,7 @@ def labels_flipped() -> ComputedStep:
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
     blob = went_elsewhere(novelty_run(BLOBS), BLOB_FLIP)
     notes = (
-        f"{after.fit.rows.outcomes[-1]} In the box data uncertainty {inside['data']}. The "
+        f"{after.fit.rows.outcomes[-1].text} In the box data uncertainty {inside['data']}. The "
         "isolation forest does not use classes: its map "
         f"{'does not change at all' if same else 'changes'}. Outside the box the mean novelty "
         f"{went(before, after, 'novelty', inside=False)}. In the box of the blobs knowledge "

@@ -294,6 +294,13 @@ FEWEST_ROWS, MOST_ROWS_AFTER = 50, 10_000
 _EDIT_STREAM = 5  # of the seed: where added rows lie within their cells
 
 
+class EditOutcome(NamedTuple):
+    """How many rows an edit removed, added or changed, and a sentence."""
+
+    n_rows: int
+    text: str
+
+
 class EditedRows(NamedTuple):
     """Training rows after the edits."""
 
@@ -302,7 +309,7 @@ class EditedRows(NamedTuple):
     y: npt.NDArray[np.float64 | np.int64]
     cell: Whole  # (n_rows,): the number of each row's cell; -1 outside the map
     origin: Whole  # (n_rows,): which row it was before any edit; -1 for one that was added
-    outcomes: tuple[str, ...]  # what each edit did, in a sentence
+    outcomes: tuple[EditOutcome, ...]  # one an edit
 
 
 def apply_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> EditedRows:
@@ -374,7 +381,7 @@ def _added(data: NoveltyData, rows: EditedRows, edit: Edit, rng: np.random.Gener
     )
 
 
-def _outcome(data: NoveltyData, edit: Edit, n_cells: int, n_hit: int) -> str:
+def _outcome(data: NoveltyData, edit: Edit, n_cells: int, n_hit: int) -> EditOutcome:
     place = f"in {n_cells:,} cell{'s' if n_cells > 1 else ''}"
     n_rows = n_hit
     if edit.kind == "add":
@@ -394,7 +401,9 @@ def _outcome(data: NoveltyData, edit: Edit, n_cells: int, n_hit: int) -> str:
         text = f"Swapped the class of {_rows(n_rows)} {place}."
     else:
         text = f"Turned the class of {_rows(n_rows)} {place} into the next one."
-    return text if n_rows else f"There is no training row {place}, so nothing changed."
+    if not n_rows:
+        text = f"There is no training row {place}, so nothing changed."
+    return EditOutcome(n_rows, text)
 
 
 def _rows(count: int) -> str:

@@ -117,7 +117,7 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
         f"{rows.X.shape[1]} features. The map has 60 x 60 cells over "
         f"{data.feature_names[0]} and {data.feature_names[1]}."
     ]
-    parts += rows.outcomes
+    parts += [outcome.text for outcome in rows.outcomes]
     if fit.plan.third:
         parts.append(f"The third feature is {short(maps.third_at)} everywhere on the map.")
     parts.append(_detectors(fit, maps))

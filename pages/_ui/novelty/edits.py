@@ -89,7 +89,7 @@ def draw_below(page: Skeleton, run: NoveltyRun) -> None:
     """What the last edit did, and the tools, or the prediction that an edit waits for."""
     edits = run.settings.edits
     if edits:
-        lines = [run.fit.rows.outcomes[-1]]
+        lines = [run.fit.rows.outcomes[-1].text]
         if run.changed is not None:
             lines += [judgement.text for judgement in run.changed.judgements]
             if not run.changed.judgements:
