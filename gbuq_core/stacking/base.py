@@ -158,7 +158,7 @@ class Stacked(Savable, BaseEstimator):
     def component_weights_(self) -> Mapping[tuple[str, int, float], float]:
         """The weight of each way to speak."""
         pairs = zip(self._components, self._weights.tolist(), strict=True)
-        return MappingProxyType({(*one,): weight for one, weight in pairs if weight > 0.0})
+        return MappingProxyType({(*way,): weight for way, weight in pairs if weight > 0.0})
 
     def find_beyond(self, X: Any) -> Beyond:
         """Which rows, and which of their values, are beyond the training rows.
@@ -210,23 +210,23 @@ class Stacked(Savable, BaseEstimator):
         """Rows of positive weight, and their targets."""
         self.__dict__.pop("_weights", None)  # a fit that fails leaves no half of the one before
         n = len(table)
-        found = check_sample_weight(weight, n)
+        checked = check_sample_weight(weight, n)
         rows = table if hasattr(X, "iloc") else np.asarray(X)
         if groups is not None:
             groups = np.asarray(groups)
             check_group_count(groups, n)
-        if found is not None and (found == 0.0).any():
-            kept = np.flatnonzero(found)
-            rows, y, found = take_rows(rows, kept), y[kept], found[kept]
+        if checked is not None and (checked == 0.0).any():
+            kept = np.flatnonzero(checked)
+            rows, y, checked = take_rows(rows, kept), y[kept], checked[kept]
             groups = None if groups is None else groups[kept]
         declared = getattr(self.estimator, "categorical_features", None)
         self._columns = find_columns(as_table(rows), declared)
         raw = read_rows(self._columns, as_table(rows))
         self._space = learn_space(self._columns, raw)
         self.n_rows_ = len(raw)
-        weights = np.ones(len(raw)) if found is None else found
+        weights = np.ones(len(raw)) if checked is None else checked
         encoded = encode_rows(self._space, raw)
-        return Rows(rows, raw, encoded, weights, found is not None, groups), y
+        return Rows(rows, raw, encoded, weights, checked is not None, groups), y
 
     def _make_folds(self, y: Any, rows: Rows, n_classes: int = 0) -> list[Split]:
         """Five folds at every number of rows."""
@@ -302,13 +302,13 @@ class Stacked(Savable, BaseEstimator):
         places = [np.intersect1d(split.fitted, self._pool_places) for split in splits]
         if self._near is None:
             return places, [None] * len(splits)
-        found: list[AffinityPart | None] = []
+        parts: list[AffinityPart | None] = []
         if around is not None and around.first(self.n_rows_) is not None:
-            found.append(self._near)
-        found += parallel_map(
-            lambda mine: self._fit_near(rows, y, mine, n_classes), places[len(found) :], self.n_jobs
+            parts.append(self._near)
+        parts += parallel_map(
+            lambda mine: self._fit_near(rows, y, mine, n_classes), places[len(parts) :], self.n_jobs
         )
-        return places, found
+        return places, parts
 
     def _sample(self, chosen: NDArray[np.intp], most: int, key: int) -> NDArray[np.intp]:
         """At most so many of the rows, drawn at random, in order."""
@@ -352,10 +352,10 @@ class Stacked(Savable, BaseEstimator):
         """A process with lengths of the chosen rows that knows others; None if no column varies."""
         if len(chosen) < 2 or not np.ptp(rows.encoded.points[chosen], axis=0).any():
             return None
-        found = fit_process(*self._axes(rows, targets, chosen), self._usual)
-        return found if len(known) == len(chosen) else self._tell(found, rows, targets, known)
+        process = fit_process(*self._axes(rows, targets, chosen), self._usual)
+        return process if len(known) == len(chosen) else self._after(process, rows, targets, known)
 
-    def _tell(
+    def _after(
         self, process: Process, rows: Rows, targets: FloatArray, known: NDArray[np.intp]
     ) -> Process:
         """The process after these rows."""
@@ -387,14 +387,14 @@ class Stacked(Savable, BaseEstimator):
         def fit(fold: int) -> Process | None:
             fitted = np.intersect1d(splits[fold].fitted, self._pool_places)
             if self.n_rows_ > ONE_PROCESS_FROM and around is None:
-                return self._tell(process, rows, targets, fitted)
+                return self._after(process, rows, targets, fitted)
             chosen = self._sample(fitted, _SMALLER_PROCESS, 30 + fold)
-            found = self._fit_process(rows, targets, chosen, fitted)
-            return _in_box(found, rows, splits[fold].fitted)
+            own = self._fit_process(rows, targets, chosen, fitted)
+            return _in_box(own, rows, splits[fold].fitted)
 
-        found: list[Process | None] = [self._process] * reuses
-        found += parallel_map(fit, range(len(found), len(splits)), self.n_jobs)
-        return found
+        of_folds: list[Process | None] = [self._process] * reuses
+        of_folds += parallel_map(fit, range(len(of_folds), len(splits)), self.n_jobs)
+        return of_folds
 
     def _parts_around(
         self,
@@ -407,15 +407,15 @@ class Stacked(Savable, BaseEstimator):
 
         It has not seen the model's rows.
         """
-        found = []
+        laws = []
         for k, split in enumerate(around.splits()):
             law = copy(self)
             law.estimator_, law._near, law._process = around.models[k], near[k], of_process[k]
             mine = np.intersect1d(split.fitted, self._pool_places)
             law._pool, law.n_rows_ = rows.raw.take(mine), len(split.fitted)
             law._pool_places = np.searchsorted(split.fitted, mine)  # among the rows it has seen
-            found.append((law, mine))
-        return found
+            laws.append((law, mine))
+        return laws
 
     def _nearest(self, encoded: EncodedRows) -> Neighbours:
         assert self._near is not None
@@ -427,10 +427,10 @@ class Stacked(Savable, BaseEstimator):
         Nothing in a law has learnt from its rows but the smoothing of all: support, resolution,
         scales, and how far residuals are set on the process's mean.
         """
-        found: list[Self] = self._fit(X, y, around=around)
-        for law in (self, *found):
+        laws: list[Self] = self._fit(X, y, around=around)
+        for law in (self, *laws):
             del law._process_places
-        return found
+        return laws
 
     def _fit(
         self, X: Any, y: Any, weight: Any = None, groups: Any = None, around: Around | None = None
@@ -458,7 +458,7 @@ class Stacked(Savable, BaseEstimator):
         if self._process is not None:
             same = len(self._process.used) == encoded.points.shape[1]
             require(same, "its process has other columns")
-        require(all(one.near <= self._n_neighbours for one in self._components),
+        require(all(way.near <= self._n_neighbours for way in self._components),
                 "a voice has too many neighbours")  # fmt: skip
         model = self.estimator_
         names_ = getattr(model, "feature_names_", None)

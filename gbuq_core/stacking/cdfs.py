@@ -93,6 +93,6 @@ def _student_tables() -> FloatArray:
 
 def warm_up() -> None:
     """Compile both kernels, or load them from the cache."""
-    one, rows = np.ones((1, 1)), np.zeros(1, np.int64)
-    normals_cdf(one, rows, one, one[0], one)
-    students_cdf(one, rows, one[0], one[0], np.full(1, 4.0), one[0])
+    unit, rows = np.ones((1, 1)), np.zeros(1, np.int64)
+    normals_cdf(unit, rows, unit, unit[0], unit)
+    students_cdf(unit, rows, unit[0], unit[0], np.full(1, 4.0), unit[0])

@@ -32,7 +32,7 @@ CLASS_VOICES = ("trees", "targets", "process")
 _STEEPS = (1.0, 2.0, 4.0)
 
 
-class _Said(NamedTuple):
+class _Answers(NamedTuple):
     """What the components say of n rows, and how far beyond the training rows they are."""
 
     probabilities: FloatArray  # (n_components, n, n_classes)
@@ -139,10 +139,10 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
     @property
     def weights_(self) -> Mapping[str, float]:
         """The weight of each voice."""
-        found = dict.fromkeys(CLASS_VOICES, 0.0)
-        for one, weight in zip(self._components, self._weights.tolist(), strict=True):
-            found[one.voice] += weight
-        return MappingProxyType(found)
+        weights = dict.fromkeys(CLASS_VOICES, 0.0)
+        for way, weight in zip(self._components, self._weights.tolist(), strict=True):
+            weights[way.voice] += weight
+        return MappingProxyType(weights)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities, (n_samples, n_classes)."""
@@ -154,15 +154,17 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
 
     def tell(self, X: Any) -> tuple[FloatArray, Uncertainty]:
         """What `predict_proba` and `predict_uncertainty` say, heard once."""
-        said = self._hear(X)
-        law = self._mix(said)
+        answers = self._hear(X)
+        law = self._mix(answers)
         total = _entropy(law)
         inside = np.zeros(len(total))
-        for share, own in self._by_voice(said).values():
+        for share, own in self._by_voice(answers).values():
             inside += share * _entropy(own)
         # The members' mean entropy in place of that of their law.
-        inside -= self._weights[0] * np.maximum(_entropy(said.probabilities[0]) - said.members, 0.0)
-        data = (1.0 - said.beyond) * inside
+        inside -= self._weights[0] * np.maximum(
+            _entropy(answers.probabilities[0]) - answers.members, 0.0
+        )
+        data = (1.0 - answers.beyond) * inside
         knowledge = np.clip(total - data, 0.0, total)
         return law, Uncertainty(total, total - knowledge, knowledge)
 
@@ -171,55 +173,55 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
 
         The weight beyond the training rows that goes to the class shares is missing in the sum.
         """
-        said = self._hear(X)
+        answers = self._hear(X)
         codes = np.arange(len(self.classes_), dtype=np.float64)
-        n = len(said.beyond)
+        n = len(answers.beyond)
         weight, mean, variance = np.zeros((3, n, len(CLASS_VOICES)))
         mean[:], variance[:] = np.nan, np.nan
-        for voice, (share, law) in self._by_voice(said).items():
+        for voice, (share, law) in self._by_voice(answers).items():
             place = CLASS_VOICES.index(voice)
             mean[:, place] = law @ codes
             variance[:, place] = law @ np.square(codes) - np.square(mean[:, place])
-            weight[:, place] = share * (1.0 - said.beyond)
-        shares = np.zeros(said.near.shape)
-        for own, one in zip(self._weights, self._components, strict=True):
-            if one.near:
-                counts = self._counts[said.near[:, : one.near]]
+            weight[:, place] = share * (1.0 - answers.beyond)
+        shares = np.zeros(answers.near.shape)
+        for own, way in zip(self._weights, self._components, strict=True):
+            if way.near:
+                counts = self._counts[answers.near[:, : way.near]]
                 # The row of the training's shares beside them has what is left.
                 counts = counts / (counts.sum(axis=1, keepdims=True) + 1.0)
-                shares[:, : one.near] += own * (1.0 - said.beyond)[:, None] * counts
-        near = self._pool_places[said.near]
+                shares[:, : way.near] += own * (1.0 - answers.beyond)[:, None] * counts
+        near = self._pool_places[answers.near]
         return Voices(CLASS_VOICES, weight, mean, variance, near, shares)
 
     def predict_by_voice(self, X: Any) -> dict[str, FloatArray]:
         """Class probabilities (n_samples, n_classes) of each voice that speaks, by itself."""
         return {voice: law for voice, (_, law) in self._by_voice(self._hear(X)).items()}
 
-    def _by_voice(self, said: _Said) -> dict[str, tuple[float, FloatArray]]:
+    def _by_voice(self, answers: _Answers) -> dict[str, tuple[float, FloatArray]]:
         """The weight and the class probabilities (n, n_classes) of each voice that speaks."""
-        found = {}
+        laws = {}
         for voice in CLASS_VOICES:
-            mine = self._weights * np.array([one.voice == voice for one in self._components])
+            mine = self._weights * np.array([way.voice == voice for way in self._components])
             share = float(mine.sum())
             if share > 0.0:
-                law = np.einsum("k,knc->nc", mine / share, said.probabilities)
-                found[voice] = (share, law)
-        return found
+                law = np.einsum("k,knc->nc", mine / share, answers.probabilities)
+                laws[voice] = (share, law)
+        return laws
 
-    def _mix(self, said: _Said) -> FloatArray:
-        inside = np.einsum("k,knc->nc", self._weights, said.probabilities)
-        away = said.beyond[:, None]
-        found: FloatArray = (1.0 - away) * inside + away * self._shares
-        return found / found.sum(axis=1, keepdims=True)
+    def _mix(self, answers: _Answers) -> FloatArray:
+        inside = np.einsum("k,knc->nc", self._weights, answers.probabilities)
+        away = answers.beyond[:, None]
+        law = (1.0 - away) * inside + away * self._shares
+        return law / law.sum(axis=1, keepdims=True)
 
     def _find_components(self) -> tuple[Component, ...]:
-        found = [Component("trees", 0, 0.0)]
+        components = [Component("trees", 0, 0.0)]
         if self._near is not None:
             counts = [n for n in COUNTS if n <= self._n_neighbours] or [self._n_neighbours]
-            found += [Component("targets", count, 0.0) for count in counts]
+            components += [Component("targets", count, 0.0) for count in counts]
         if self._process is not None:
-            found += [Component("process", 0, steep) for steep in _STEEPS]
-        return tuple(found)
+            components += [Component("process", 0, steep) for steep in _STEEPS]
+        return tuple(components)
 
     def _of_neighbours(self, codes: NDArray[np.int64], counts: FloatArray, n: int) -> FloatArray:
         """Class shares of the first n neighbours, with one row of the training's shares added."""
@@ -229,10 +231,10 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
 
     def _of_trees(self, model: Any, rows: Any) -> FloatArray:
         """Probabilities in the order of ``classes_``, of a model that may have seen fewer."""
-        found = np.asarray(model.predict_proba(rows), np.float64)
-        out = np.zeros((len(found), len(self.classes_)))
+        chances = np.asarray(model.predict_proba(rows), np.float64)
+        out = np.zeros((len(chances), len(self.classes_)))
         known = np.asarray(getattr(model, "classes_", self.classes_))
-        out[:, np.searchsorted(self.classes_, known.astype(self.classes_.dtype))] = found
+        out[:, np.searchsorted(self.classes_, known.astype(self.classes_.dtype))] = chances
         return out
 
     def _of_process(
@@ -240,11 +242,11 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
     ) -> tuple[list[FloatArray], FloatArray]:
         """Class chances of each component of the process, and the latent variance (n,)."""
         mean, latent = process.predict(encoded.points)
-        found = []
+        chances = []
         for steep in _STEEPS:
             chance = ndtr(steep * mean / np.sqrt(1.0 + steep**2 * latent)[:, None]) + 1e-12
-            found.append(chance / chance.sum(axis=1, keepdims=True))
-        return found, latent
+            chances.append(chance / chance.sum(axis=1, keepdims=True))
+        return chances, latent
 
     def _weigh(
         self, rows: Rows, codes: NDArray[np.int64], labels: Any, targets: FloatArray, prefit: bool,
@@ -272,7 +274,7 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         laws = [law for law, _ in pairs]
         if alone:
             return laws
-        said, judged, fold = [], [], []
+        chances, judged, fold = [], [], []
         with stage(float(len(splits))):
             for k, split in enumerate(splits):
                 mine = self._judged(k, split.held, around)
@@ -284,57 +286,57 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
                         model = around.models[k]
                     elif not prefit:
                         model = self._fit_fold(rows, labels, k, split)
-                    found = [self._of_trees(model, take_rows(rows.X, mine))]
+                    answers = [self._of_trees(model, take_rows(rows.X, mine))]
                     encoded = rows.take(mine, self._space)
                     part = parts[k]
                     if part is not None:
                         near = places[k][part.nearest(encoded, self._n_neighbours).indices]
-                        found += [
-                            self._of_neighbours(codes[near], rows.weight[near], one.near)
-                            for one in self._components if one.voice == "targets"
+                        answers += [
+                            self._of_neighbours(codes[near], rows.weight[near], way.near)
+                            for way in self._components if way.voice == "targets"
                         ]  # fmt: skip
                     process = smooth[k]
                     if process is not None:
-                        found += self._of_process(process, encoded)[0]
-                said.append(np.stack(found))
+                        answers += self._of_process(process, encoded)[0]
+                chances.append(np.stack(answers))
                 judged.append(mine)
                 fold.append(np.full(len(mine), k))
         if not judged:
             return laws
-        chances, chosen = np.concatenate(said, axis=1), np.concatenate(judged)
+        every, chosen = np.concatenate(chances, axis=1), np.concatenate(judged)
         hit = (codes[chosen, None] == np.arange(n_classes)).astype(np.float64)
-        hits = np.take_along_axis(chances, codes[None, chosen, None], axis=2)[:, :, 0]
+        hits = np.take_along_axis(every, codes[None, chosen, None], axis=2)[:, :, 0]
         # The Brier score takes the place of the CRPS: the same sum over classes.
-        found_ = Judged(
-            np.maximum(hits, 1e-12), chances, hit, np.ones(n_classes), np.concatenate(fold),
+        scores = Judged(
+            np.maximum(hits, 1e-12), every, hit, np.ones(n_classes), np.concatenate(fold),
             rows.weight[chosen],
         )  # fmt: skip
-        self._weights = choose_weights(self._components, found_)[0]
+        self._weights = choose_weights(self._components, scores)[0]
         for k, law in enumerate(laws):  # rows of a fold have no say in their own weights
-            law._weights = choose_weights(self._components, found_.take(found_.fold != k))[0]
+            law._weights = choose_weights(self._components, scores.take(scores.fold != k))[0]
         return laws
 
-    def _hear(self, X: Any) -> _Said:
+    def _hear(self, X: Any) -> _Answers:
         table = self._new_rows(X)
         rows = self._tree_rows(X, table)
-        found = [self._of_trees(self.estimator_, rows)]
-        members = _entropy(found[0])
+        answers = [self._of_trees(self.estimator_, rows)]
+        members = _entropy(answers[0])
         if hasattr(self.estimator_, "predict_uncertainty"):
             members = np.asarray(self.estimator_.predict_uncertainty(rows).data)
         encoded = encode_rows(self._space, read_rows(self._columns, table))
         near = np.empty((len(members), 0), np.int64)
         if self._near is not None:
             near = self._nearest(encoded).indices
-            found += [
-                self._of_neighbours(self._codes[near], self._counts[near], one.near)
-                for one in self._components if one.voice == "targets"
+            answers += [
+                self._of_neighbours(self._codes[near], self._counts[near], way.near)
+                for way in self._components if way.voice == "targets"
             ]  # fmt: skip
         beyond = np.zeros(len(members))
         if self._process is not None:
             chances, latent = self._of_process(self._process, encoded)
-            found += chances
+            answers += chances
             beyond = self._beyond(latent)
-        return _Said(np.stack(found), members, beyond, near)
+        return _Answers(np.stack(answers), members, beyond, near)
 
     def _beyond(self, latent: FloatArray) -> FloatArray:
         assert self._process is not None
@@ -365,5 +367,4 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
 def _entropy(probabilities: FloatArray) -> FloatArray:
     """In nats, over the last axis."""
     logs = np.log(np.maximum(probabilities, 1e-300))
-    found: FloatArray = -(probabilities * logs).sum(axis=-1)
-    return np.maximum(found, 0.0)
+    return np.maximum(-(probabilities * logs).sum(axis=-1), 0.0)

@@ -48,8 +48,8 @@ class Normals(NamedTuple):
     def density(self, points: FloatArray) -> FloatArray:
         """The same of the density."""
         z = (points[:, :, None] - self.centres[:, None, :]) / self.std[:, None, None]
-        found = (np.exp(-0.5 * z * z) * self.shares[:, None, :]).sum(axis=2)
-        return found / (_ROOT_2_PI * self.std[:, None])
+        density = (np.exp(-0.5 * z * z) * self.shares[:, None, :]).sum(axis=2)
+        return density / (_ROOT_2_PI * self.std[:, None])
 
     def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Share, and the sums of share times the first and second moment, (n,) each."""
@@ -97,8 +97,7 @@ class Students(NamedTuple):
         log = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(df * math.pi)
         log = log - np.log(self.width)
         falls = 0.5 * (df[:, None] + 1.0) * np.log1p(z * z / df[:, None])
-        found: FloatArray = np.exp(log[:, None] - falls) * self.share[:, None]
-        return found
+        return np.exp(log[:, None] - falls) * self.share[:, None]
 
     def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Share, and the sums of share times the first and second moment, (n,) each."""
@@ -119,7 +118,7 @@ def _join_part(kind: type, parts: list[Any], rows: list[int]) -> Any:
     if kind is Students:
         nothing = [np.array([0.0]), np.array([1.0]), np.array([math.inf]), np.array([0.0])]
         whole = [nothing if part is None else part for part in parts]
-        each = [[np.broadcast_to(one, n) for one in part]
+        each = [[np.broadcast_to(values, n) for values in part]
                 for part, n in zip(whole, rows, strict=True)]  # fmt: skip
         return Students(*map(np.concatenate, zip(*each, strict=True)))
     width = max(part.centres.shape[1] for part in parts if part is not None)
@@ -183,20 +182,20 @@ class StackedDistribution(Distribution):
 
     @staticmethod
     def _cut(part: Any, places: NDArray[np.intp]) -> Any:
-        return tuple(one.take(places) for one in part)
+        return tuple(own.take(places) for own in part)
 
     @staticmethod
     def _join(parts: list[Any]) -> Any:
         """Laws of several models, in which other voices may speak, with empty shares for these."""
-        kinds = [[[one for one in own if isinstance(one, kind)] for own in parts]
+        kinds = [[[part for part in own if isinstance(part, kind)] for own in parts]
                  for kind in (Students, Normals)]  # fmt: skip
         rows = [len(own[0].moments()[0]) for own in parts]
-        found: list[Part] = []
+        joined: list[Part] = []
         for kind, of_laws in zip((Students, Normals), kinds, strict=True):
             for place in range(max(map(len, of_laws))):
                 same = [own[place] if place < len(own) else None for own in of_laws]
-                found.append(_join_part(kind, same, rows))
-        return tuple(found)
+                joined.append(_join_part(kind, same, rows))
+        return tuple(joined)
 
     def take(self, rows: Any) -> StackedDistribution:
         """The law of some of the rows."""
@@ -219,21 +218,21 @@ class StackedDistribution(Distribution):
     def _below(self, points: FloatArray, rows: Places | None = None) -> FloatArray:
         """The probability up to points (n, m), of a number that need not be whole."""
         low, high = self.support.mirrors
-        found = self._raw(points, rows)
+        below = self._raw(points, rows)
         if math.isfinite(low):
-            found -= self._raw(2.0 * low - points, rows)
-            found[points < low] = 0.0
+            below -= self._raw(2.0 * low - points, rows)
+            below[points < low] = 0.0
         if math.isfinite(high):
-            found += 1.0 - self._raw(2.0 * high - points, rows)
-            found[points >= high] = 1.0
-        return np.clip(found, 0.0, 1.0)
+            below += 1.0 - self._raw(2.0 * high - points, rows)
+            below[points >= high] = 1.0
+        return np.clip(below, 0.0, 1.0)
 
     def _cdf(self, points: FloatArray) -> FloatArray:
         support = self.support
-        found = self._below(np.floor(points) + 0.5 if support.whole else points)
-        found[points < support.low] = 0.0
-        found[points >= support.high] = 1.0
-        return found
+        below = self._below(np.floor(points) + 0.5 if support.whole else points)
+        below[points < support.low] = 0.0
+        below[points >= support.high] = 1.0
+        return below
 
     def _log_density(self, y: FloatArray) -> FloatArray:
         support = self.support
@@ -290,7 +289,7 @@ class StackedDistribution(Distribution):
             who = who.astype(np.intp)
             return self._below(x[:, None], row[who])[:, 0] - wanted[who]
 
-        found = np.empty(len(row))
+        roots = np.empty(len(row))
         for start in range(0, len(row), _ROOTS):
             part = slice(start, start + _ROOTS)
             who = np.arange(len(row), dtype=np.float64)[part]
@@ -298,8 +297,8 @@ class StackedDistribution(Distribution):
                 excess, (low[part], high[part]), args=(who,),
                 tolerances={"xatol": 0.0, "xrtol": 1e-12, "fatol": close, "frtol": 0.0},
             )  # fmt: skip
-            found[part] = answer.x
-        return found
+            roots[part] = answer.x
+        return roots
 
     def _crps(self, y: FloatArray) -> FloatArray:
         return self._by_rows(_read_crps, y)[0]
@@ -326,12 +325,12 @@ class StackedDistribution(Distribution):
         step = 256
         blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
-        def one(rows: slice) -> Any:
+        def of_block(rows: slice) -> Any:
             law = self.take(rows)
             return read(law, law._make_grid(), *(part[rows] for part in more))
 
-        found = parallel_map(one, blocks)
-        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        pieces = parallel_map(of_block, blocks)
+        return [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
 
     def _make_grid(self) -> _Grid:
         """Points of each row that follow both the values and the probability."""
@@ -362,7 +361,7 @@ class StackedDistribution(Distribution):
 
 def raw_moments(parts: tuple[Part, ...]) -> tuple[FloatArray, FloatArray]:
     """Mean and variance (n,) of the parts together."""
-    share, first, _second = (np.sum(found, axis=0) for found in zip(
+    share, first, _second = (np.sum(moments, axis=0) for moments in zip(
         *(part.moments() for part in parts), strict=True))  # fmt: skip
     mean = first / share
     # About the mean, so that far targets lose no digits.
@@ -414,13 +413,13 @@ def _read_crps(law: StackedDistribution, grid: _Grid, y: FloatArray) -> tuple[Fl
     """The CRPS (n,), exact to 1e-4 of the law's std; to 1e-3 in rows of tight spikes."""
     if law.support.whole:  # each number is a point
         return (_grid_crps(law, grid, y),)
-    found, doubt = _extrapolate(law, grid, y)
+    crps, doubt = _extrapolate(law, grid, y)
     again = np.flatnonzero(doubt > _DOUBT * np.sqrt(raw_moments(law.parts)[1]))
     if len(again):  # tight spikes
         doubtful = law.take(again)
         closer = doubtful._refine(_Grid(grid.points[again], grid.below[again]), _MORE)
-        found[again] = _extrapolate(doubtful, closer, y[again])[0]
-    return (found,)
+        crps[again] = _extrapolate(doubtful, closer, y[again])[0]
+    return (crps,)
 
 
 def _extrapolate(
@@ -446,5 +445,4 @@ def _grid_crps(law: StackedDistribution, grid: _Grid, y: FloatArray) -> FloatArr
     lower = cut * (left * left + left * at + at * at) / 3.0
     a, b = 1.0 - at, 1.0 - right
     upper = (gaps - cut) * (a * a + a * b + b * b) / 3.0
-    found: FloatArray = _sum(lower + upper) + np.abs(y - inner)
-    return found
+    return _sum(lower + upper) + np.abs(y - inner)

@@ -70,5 +70,5 @@ def add_students(points, rows, loc, width, share, which, tables, out):
             node = np.uint64(np.int64((z + FARTHEST) * PER_UNIT + 0.5))
             d = z + FARTHEST - np.float64(node) / PER_UNIT
             a = table[node]
-            found = a[0] + d * (a[1] + d * (a[2] + d * (a[3] + d * a[4])))
-            out[i, k] += weight * found if x == x else np.nan
+            probability = a[0] + d * (a[1] + d * (a[2] + d * (a[3] + d * a[4])))
+            out[i, k] += weight * probability if x == x else np.nan

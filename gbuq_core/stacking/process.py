@@ -273,8 +273,7 @@ def negative_likelihood(
 def _matern(distance: FloatArray) -> FloatArray:
     """Matern 5/2 at distances over the lengths."""
     far = _ROOT_5 * distance
-    found: FloatArray = (1.0 + far + far * far / 3.0) * np.exp(-far)
-    return found
+    return (1.0 + far + far * far / 3.0) * np.exp(-far)
 
 
 def bend(rows: FloatArray, bends: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -289,8 +288,8 @@ def bend(rows: FloatArray, bends: FloatArray) -> tuple[FloatArray, FloatArray]:
     inside = np.clip(z, 0.0, 1.0)
     grown = np.expm1(b)
     part = 1.0 + grown * inside
-    found = np.log1p(grown * inside) / b
-    slopes = (inside * np.exp(b) / part - found) / b
-    found += np.minimum(z, 0.0) * np.maximum(grown / b, 1.0)
-    found += np.maximum(z - 1.0, 0.0) * np.maximum(-np.expm1(-b) / b, 1.0)
-    return width * found, width * slopes
+    bent = np.log1p(grown * inside) / b
+    slopes = (inside * np.exp(b) / part - bent) / b
+    bent += np.minimum(z, 0.0) * np.maximum(grown / b, 1.0)
+    bent += np.maximum(z - 1.0, 0.0) * np.maximum(-np.expm1(-b) / b, 1.0)
+    return width * bent, width * slopes

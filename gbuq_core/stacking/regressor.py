@@ -65,7 +65,7 @@ class Voices(NamedTuple):
     shares: FloatArray
 
 
-class _Said(NamedTuple):
+class _Answers(NamedTuple):
     """New rows, heard: what the voices say, the components' shares, and how far beyond."""
 
     heard: Heard
@@ -204,8 +204,8 @@ class StackedRegressor(RegressorMixin, Stacked):
     @property
     def weights_(self) -> Mapping[str, float]:
         """The weight of each voice."""
-        found = self._making.of_voice(self._weights[None])[0]
-        return MappingProxyType(dict(zip(VOICES, found.tolist(), strict=True)))
+        weights = self._making.of_voice(self._weights[None])[0]
+        return MappingProxyType(dict(zip(VOICES, weights.tolist(), strict=True)))
 
     @property
     def mean_weights_(self) -> Mapping[str, float]:
@@ -220,8 +220,8 @@ class StackedRegressor(RegressorMixin, Stacked):
         """
         return self._mean(self._hear(X))
 
-    def _mean(self, said: _Said) -> FloatArray:
-        away = 1.0 - said.beyond[:, None]
+    def _mean(self, answers: _Answers) -> FloatArray:
+        away = 1.0 - answers.beyond[:, None]
         tilt = np.concatenate([away, away, np.square(away)], axis=1)
         weights = np.empty((len(away), len(VOICES)))
         weights[:, :3] = self._mean_weights[:3] * tilt
@@ -229,9 +229,8 @@ class StackedRegressor(RegressorMixin, Stacked):
         if self._process is None:
             weights[:, :3] /= weights[:, :3].sum(axis=1, keepdims=True)
             weights[:, 3] = 0.0
-        means = np.nan_to_num(self._plain_means(said.heard))
-        found: FloatArray = (weights * means).sum(axis=1)
-        return np.clip(found, self.support_.low, self.support_.high)
+        means = np.nan_to_num(self._plain_means(answers.heard))
+        return np.clip((weights * means).sum(axis=1), self.support_.low, self.support_.high)
 
     def predict_distribution(self, X: Any) -> StackedDistribution:
         """The law of y in every row; unpacks as ``loc, scale``."""
@@ -242,47 +241,47 @@ class StackedRegressor(RegressorMixin, Stacked):
 
         Means and variances are those of voices before the law is folded into the support.
         """
-        said = self._hear(X)
-        mean, variance = self._making.moments(said.heard, said.shares)
-        weight = self._making.of_voice(said.shares)
-        shares = self._making.of_neighbours(said.heard, said.shares)
-        return Voices(VOICES, weight, mean, variance, self._pool_places[said.near], shares)
+        answers = self._hear(X)
+        mean, variance = self._making.moments(answers.heard, answers.shares)
+        weight = self._making.of_voice(answers.shares)
+        shares = self._making.of_neighbours(answers.heard, answers.shares)
+        return Voices(VOICES, weight, mean, variance, self._pool_places[answers.near], shares)
 
     def predict_by_voice(self, X: Any) -> dict[str, StackedDistribution]:
         """The law of each voice alone, of those that speak of any row.
 
         The law of all is the sum of these, each times its weight of `predict_voices`.
         """
-        said = self._hear(X)
-        found = {}
-        for voice, weight in zip(VOICES, self._making.of_voice(said.shares).T, strict=True):
+        answers = self._hear(X)
+        laws = {}
+        for voice, weight in zip(VOICES, self._making.of_voice(answers.shares).T, strict=True):
             if (weight > 0.0).any():
-                mine = np.array([one.voice == voice for one in self._components])
-                own = np.where(weight[:, None] > 0.0, said.shares * mine, mine)
-                parts = self._making.parts(said.heard, own / own.sum(axis=1, keepdims=True))
-                found[voice] = StackedDistribution(parts, self.support_)
-        return found
+                mine = np.array([way.voice == voice for way in self._components])
+                own = np.where(weight[:, None] > 0.0, answers.shares * mine, mine)
+                parts = self._making.parts(answers.heard, own / own.sum(axis=1, keepdims=True))
+                laws[voice] = StackedDistribution(parts, self.support_)
+        return laws
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty as variances of y, (n_samples,) each."""
-        said = self._hear(X)
-        return self._split(said, self._law(said))
+        answers = self._hear(X)
+        return self._split(answers, self._law(answers))
 
     def tell(self, X: Any) -> tuple[FloatArray, Uncertainty, StackedDistribution]:
         """What `predict`, `predict_uncertainty` and `predict_distribution` say, heard once."""
-        said = self._hear(X)
-        law = self._law(said)
-        return self._mean(said), self._split(said, law), law
+        answers = self._hear(X)
+        law = self._law(answers)
+        return self._mean(answers), self._split(answers, law), law
 
-    def _split(self, said: _Said, law: StackedDistribution) -> Uncertainty:
+    def _split(self, answers: _Answers, law: StackedDistribution) -> Uncertainty:
         total = np.square(law.scale)
-        weight = self._making.of_voice(said.shares)
-        means = self._making.means(said.heard, said.shares)
+        weight = self._making.of_voice(answers.shares)
+        means = self._making.means(answers.heard, answers.shares)
         mean = (weight * means).sum(axis=1)
         knowledge = (weight * np.square(means - mean[:, None])).sum(axis=1)
-        knowledge += weight[:, 0] * said.knowledge
-        knowledge += (weight[:, 0] + weight[:, 1]) * said.heard.extra
-        knowledge += weight[:, 3] * self._factor**2 * said.latent
+        knowledge += weight[:, 0] * answers.knowledge
+        knowledge += (weight[:, 0] + weight[:, 1]) * answers.heard.extra
+        knowledge += weight[:, 3] * self._factor**2 * answers.latent
         knowledge = np.minimum(knowledge, total)
         return Uncertainty(total, total - knowledge, knowledge)
 
@@ -290,8 +289,8 @@ class StackedRegressor(RegressorMixin, Stacked):
     def _making(self) -> Making:
         return Making(self._components, self._spread, self.support_)
 
-    def _law(self, said: _Said) -> StackedDistribution:
-        return StackedDistribution(self._making.parts(said.heard, said.shares), self.support_)
+    def _law(self, answers: _Answers) -> StackedDistribution:
+        return StackedDistribution(self._making.parts(answers.heard, answers.shares), self.support_)
 
     def _with_law(self) -> Any:
         """The given estimator, or what reads a law off it."""
@@ -344,8 +343,8 @@ class StackedRegressor(RegressorMixin, Stacked):
                         near[mine] = places[k][part.nearest(encoded, self._n_neighbours).indices]
                     process = smooth[k]
                     if process is not None:
-                        found, latent = process.predict(rows.take(held, self._space).points)
-                        mean[held] = self._centre + self._spread * found[:, 0]
+                        centre, latent = process.predict(rows.take(held, self._space).points)
+                        mean[held] = self._centre + self._spread * centre[:, 0]
                         std[held] = self._spread * np.sqrt(latent + process.noise)
         scale = np.maximum(scale, 1e-9 * self._spread)
         pool = self._pool_places
@@ -362,7 +361,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         self._mean_weights = np.eye(len(VOICES))[0]
         self._weights = np.eye(len(self._components))[0]
         self._process_weights = np.array(
-            [one.width == 10.0 and one.voice == "process" for one in self._components], np.float64
+            [way.width == 10.0 and way.voice == "process" for way in self._components], np.float64
         )
         pairs = [] if around is None else self._parts_around(around, rows, parts, smooth)
         for law, own in pairs:
@@ -432,7 +431,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     def _take_weights(self, judged: Judged, means: FloatArray, y: FloatArray) -> None:
         """Those of the voices, and of their means (n, n_voices)."""
         self._weights = choose_weights(self._components, judged)[0]
-        of_process = np.array([one.voice == "process" for one in self._components])
+        of_process = np.array([way.voice == "process" for way in self._components])
         if of_process.any():
             self._process_weights = np.zeros(len(of_process))
             self._process_weights[of_process] = expect_weights(
@@ -456,7 +455,7 @@ class StackedRegressor(RegressorMixin, Stacked):
             out[:, 3] = heard.mean
         return out
 
-    def _hear(self, X: Any) -> _Said:
+    def _hear(self, X: Any) -> _Answers:
         table = self._new_rows(X)
         rows = self._tree_rows(X, table)
         loc, scale, df = _read(self.estimator_, rows)
@@ -487,7 +486,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         knowledge = np.zeros(n)
         if hasattr(self.estimator_, "predict_uncertainty"):
             knowledge = np.asarray(self.estimator_.predict_uncertainty(rows).knowledge)
-        return _Said(heard, self._shares(beyond), knowledge, beyond, latent, near)
+        return _Answers(heard, self._shares(beyond), knowledge, beyond, latent, near)
 
     def _share_beyond(self, rows: EncodedRows) -> FloatArray:
         if self._process is None:
@@ -498,7 +497,7 @@ class StackedRegressor(RegressorMixin, Stacked):
 
     def _shares(self, beyond: FloatArray) -> FloatArray:
         """The components' weights in every row (n, n_components)."""
-        names = np.array([one.voice for one in self._components])
+        names = np.array([way.voice for way in self._components])
         away = (1.0 - beyond)[:, None]
         shares = self._weights * np.where(names == "targets", np.square(away), away)
         if self._process is None:

@@ -61,13 +61,13 @@ def find_components(voices: Sequence[str], n_neighbours: int) -> tuple[Component
     12
     """
     counts = [count for count in COUNTS if count <= n_neighbours] or [n_neighbours]
-    found = [Component("trees", 0, 0.0)]
+    components = [Component("trees", 0, 0.0)]
     for voice, widths in (("residuals", _RESIDUAL_WIDTHS), ("targets", _TARGET_WIDTHS)):
         if voice in voices and n_neighbours > 0:
-            found += [Component(voice, count, width) for count in counts for width in widths]
+            components += [Component(voice, count, width) for count in counts for width in widths]
     if "process" in voices:
-        found += [Component("process", 0, df) for df in _TAILS]
-    return tuple(found)
+        components += [Component("process", 0, df) for df in _TAILS]
+    return tuple(components)
 
 
 class Making(NamedTuple):
@@ -79,25 +79,25 @@ class Making(NamedTuple):
 
     def parts(self, heard: Heard, shares: FloatArray) -> tuple[Part, ...]:
         """The law's parts, with shares (n, n_components); those without any are left out."""
-        found: list[Part] = []
-        groups = dict.fromkeys((one.voice, one.width) for one in self.components)
+        parts: list[Part] = []
+        groups = dict.fromkeys((way.voice, way.width) for way in self.components)
         for voice, width in groups:
             places = [
-                k for k, one in enumerate(self.components)
-                if (one.voice, one.width) == (voice, width) and (shares[:, k] > 0.0).any()
+                k for k, way in enumerate(self.components)
+                if (way.voice, way.width) == (voice, width) and (shares[:, k] > 0.0).any()
             ]  # fmt: skip
             if not places:
                 continue
             if voice == "trees":
                 std = np.sqrt(np.square(heard.scale) + heard.extra)
-                found.append(Students(self._inside(heard.loc), std, heard.df, shares[:, places[0]]))
+                parts.append(Students(self._inside(heard.loc), std, heard.df, shares[:, places[0]]))
             elif voice == "process":
                 df = np.full(len(heard.mean), width)
                 mean = self._inside(heard.mean)
-                found.append(Students(mean, heard.std, df, shares[:, places[0]]))
+                parts.append(Students(mean, heard.std, df, shares[:, places[0]]))
             else:
-                found.append(self._of_neighbours(heard, voice, width, places, shares))
-        return tuple(found)
+                parts.append(self._of_neighbours(heard, voice, width, places, shares))
+        return tuple(parts)
 
     def _of_neighbours(
         self, heard: Heard, voice: str, width: float, places: list[int], shares: FloatArray
@@ -124,18 +124,18 @@ class Making(NamedTuple):
         out = np.zeros((len(shares), len(VOICES)))
         of_each = (heard.loc, heard.z, heard.y, heard.mean)
         for place, (voice, values) in enumerate(zip(VOICES, of_each, strict=True)):
-            mine = [k for k, one in enumerate(self.components) if one.voice == voice]
+            mine = [k for k, way in enumerate(self.components) if way.voice == voice]
             share = shares[:, mine].sum(axis=1)
             if not share.any():
                 continue
             if values.ndim == 1:
-                found = self._inside(values)
+                mean = self._inside(values)
             else:
                 atoms = self.of_neighbours(heard, shares, mine)
-                found = (atoms * values).sum(axis=1) / np.where(share > 0.0, share, 1.0)
+                mean = (atoms * values).sum(axis=1) / np.where(share > 0.0, share, 1.0)
                 if voice == "residuals":
-                    found = self._inside(heard.middle) + heard.scale * found
-            out[:, place] = np.where(share > 0.0, found, 0.0)
+                    mean = self._inside(heard.middle) + heard.scale * mean
+            out[:, place] = np.where(share > 0.0, mean, 0.0)
         return out
 
     def moments(self, heard: Heard, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -143,7 +143,7 @@ class Making(NamedTuple):
         real = self._replace(support=self.support._replace(low_mass=False, high_mass=False))
         means, variances = np.full((2, len(shares), len(VOICES)), np.nan)
         for place, voice in enumerate(VOICES):
-            mine = np.array([one.voice == voice for one in self.components])
+            mine = np.array([way.voice == voice for way in self.components])
             parts = real.parts(heard, shares * mine)
             if parts:
                 with np.errstate(invalid="ignore"):
@@ -155,16 +155,16 @@ class Making(NamedTuple):
     ) -> FloatArray:
         """Shares (n, k) of the neighbours in some components, or in all."""
         out = np.zeros(heard.counts.shape)
-        for k, one in enumerate(self.components):
-            said = one.near and (places is None or k in places)
-            if said and shares[:, k].any():
-                rows = heard.counts[:, : one.near]
-                out[:, : one.near] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
+        for k, way in enumerate(self.components):
+            speaks = way.near and (places is None or k in places)
+            if speaks and shares[:, k].any():
+                rows = heard.counts[:, : way.near]
+                out[:, : way.near] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
         return out
 
     def of_voice(self, shares: FloatArray) -> FloatArray:
         """Shares (n, n_voices) of the voices."""
         out = np.zeros((len(shares), len(VOICES)))
-        for k, one in enumerate(self.components):
-            out[:, VOICES.index(one.voice)] += shares[:, k]
+        for k, way in enumerate(self.components):
+            out[:, VOICES.index(way.voice)] += shares[:, k]
         return out

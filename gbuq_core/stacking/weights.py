@@ -57,15 +57,15 @@ class Judged(NamedTuple):
 
 def expect_weights(masses: FloatArray, weight: FloatArray, n_steps: int = _STEPS) -> FloatArray:
     """Weights (n_components,) that sum to 1; the first component is the trees."""
-    found = np.full(len(masses), 1.0 / len(masses))
+    weights = np.full(len(masses), 1.0 / len(masses))
     prior = np.full(len(masses), 1e-3)
     prior[0] = _PRIOR * weight.sum()
     for _ in range(n_steps):
-        share = found[:, None] * masses
+        share = weights[:, None] * masses
         share /= share.sum(axis=0)
-        found = share @ weight + prior
-        found /= found.sum()
-    return found
+        weights = share @ weight + prior
+        weights /= weights.sum()
+    return weights
 
 
 def choose_weights(
@@ -76,7 +76,7 @@ def choose_weights(
     A voice enters if it improves the log score or the CRPS by more than one paired standard error,
     and worsens neither by more. Both are those of weights learnt on the other folds.
     """
-    names = np.array([one.voice for one in components])
+    names = np.array([way.voice for way in components])
     folds = _at_least_two(judged.fold)
 
     def scores(voices: list[str]) -> tuple[FloatArray, FloatArray]:
@@ -95,7 +95,7 @@ def choose_weights(
     best = scores(entered)
     few = len(judged.ahead)
     while left := [voice for voice in dict.fromkeys(names.tolist()) if voice not in entered]:
-        found = []
+        better = []
         for voice in left:
             new = scores([*entered, voice])
             gains = [
@@ -103,10 +103,10 @@ def choose_weights(
                 for old, now, n in zip(best, new, (len(judged.weight), few), strict=True)
             ]
             if max(gains) > 1.0 and min(gains) >= -1.0:
-                found.append((max(gains), voice, new))
-        if not found:
+                better.append((max(gains), voice, new))
+        if not better:
             break
-        _, voice, best = max(found, key=lambda item: item[0])
+        _, voice, best = max(better, key=lambda item: item[0])
         entered.append(voice)
     weights = np.zeros(len(components))
     chosen = np.isin(names, entered)
@@ -144,14 +144,13 @@ def choose_mean_weights(
     fold = _at_least_two(fold)
     error = np.empty(len(y))
     known = np.nan_to_num(means)
-    for one in np.unique(fold):
-        held = fold == one
+    for number in np.unique(fold):
+        held = fold == number
         error[held] = np.square(y[held] - known[held] @ learn(~held))
     gain = _paired(np.square(y - means[:, 0]) - error, weight)
     if gain <= 1.0:
         return alone
-    drawn: FloatArray = alone + (1.0 - gain**-2) * (learn(np.ones(len(y), bool)) - alone)
-    return drawn
+    return alone + (1.0 - gain**-2) * (learn(np.ones(len(y), bool)) - alone)
 
 
 def _at_least_two(fold: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -57,13 +57,13 @@ def naive_cdf(parts, support, row, x):
     if x >= support.high:
         return 1.0
     at = np.floor(x) + 0.5 if support.whole else x
-    found = 0.0
+    below = 0.0
     for share, cdf in part_cdfs(parts, row):
         folded = cdf(at)
         folded -= cdf(2 * low - at) if np.isfinite(low) else 0.0
         folded += 1.0 - cdf(2 * high - at) if np.isfinite(high) else 0.0
-        found += share * folded
-    return float(np.clip(found, 0.0, 1.0))
+        below += share * folded
+    return float(np.clip(below, 0.0, 1.0))
 
 
 @settings(max_examples=20, deadline=None)
@@ -144,14 +144,14 @@ def test_masses_stand_at_the_bounds_where_training_has_some():
     own = parts()
     kept = StackedDistribution(own, SUPPORTS["unit with masses"])
     folded = StackedDistribution(own, SUPPORTS["folded at 0"])
-    zero, one = np.zeros(3), np.ones(3)
-    assert (kept.cdf(zero) > 0.01).all()
-    np.testing.assert_allclose(np.exp(kept.logpdf(zero)), kept.cdf(zero))
+    zeros, ones = np.zeros(3), np.ones(3)
+    assert (kept.cdf(zeros) > 0.01).all()
+    np.testing.assert_allclose(np.exp(kept.logpdf(zeros)), kept.cdf(zeros))
     np.testing.assert_allclose(
-        np.exp(kept.logpdf(one)), 1.0 - kept.cdf(np.nextafter(one, 0.0)), rtol=1e-9
+        np.exp(kept.logpdf(ones)), 1.0 - kept.cdf(np.nextafter(ones, 0.0)), rtol=1e-9
     )  # one float below the bound
-    np.testing.assert_array_equal(folded.cdf(zero), 0.0)
-    assert (folded.logpdf(zero - 0.1) == -INF).all()
+    np.testing.assert_array_equal(folded.cdf(zeros), 0.0)
+    assert (folded.logpdf(zeros - 0.1) == -INF).all()
 
 
 def test_tight_spikes_and_wide_tails_keep_the_crps_exact():

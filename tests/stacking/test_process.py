@@ -64,9 +64,9 @@ def test_more_rows_speak_through_the_points():
     process = condition(few, X, y, weight)
     new = rows(50, seed=1)[0]
     mean, latent = dense(few, X, y, new, 1.0 / weight)
-    found = process.predict(new)
-    np.testing.assert_allclose(found[0], np.clip(mean, *process.reach), atol=1e-5)
-    np.testing.assert_allclose(found[1], latent, atol=1e-5)
+    answer = process.predict(new)
+    np.testing.assert_allclose(answer[0], np.clip(mean, *process.reach), atol=1e-5)
+    np.testing.assert_allclose(answer[1], latent, atol=1e-5)
     # Each row without itself: its latent variance as of a new row.
     alone = [
         dense(few, *(np.delete(part, k, axis=0) for part in (X, y)), X[k : k + 1],
@@ -189,8 +189,8 @@ def test_a_row_does_not_depend_on_its_batch(known):
     new = rows(400, seed=2)[0]
     mean, variance = process.predict(new)
     for k in (0, 191, 192, 399):
-        one, latent = process.predict(new[k : k + 1])
-        assert (one[0, 0], latent[0]) == (mean[k, 0], variance[k])
+        alone, latent = process.predict(new[k : k + 1])
+        assert (alone[0, 0], latent[0]) == (mean[k, 0], variance[k])
 
 
 def test_columns_that_never_vary_leave_it():

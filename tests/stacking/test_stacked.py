@@ -146,13 +146,13 @@ def test_the_process_hears_all_rows_and_is_judged_by_those_it_does_not_know(monk
 
 
 def test_beyond_the_rows_the_process_speaks_louder_and_doubt_grows(model):
-    found = model.find_beyond(far())
-    assert found.share[0] < 0.2 < found.share[1] <= found.share[2]
-    assert found.outside[:, 0].tolist() == [False, True, True, True]
+    beyond = model.find_beyond(far())
+    assert beyond.share[0] < 0.2 < beyond.share[1] <= beyond.share[2]
+    assert beyond.outside[:, 0].tolist() == [False, True, True, True]
     voices = model.predict_voices(far())
     assert (np.diff(voices.weight[:3, 3]) >= 0.0).all()
     assert 1.0 - voices.weight[2, 3] < 0.6 * (1.0 - voices.weight[0, 3])
-    assert found.share[2] > 0.9
+    assert beyond.share[2] > 0.9
     knowledge = model.predict_uncertainty(far()).knowledge
     assert knowledge[2] > 10.0 * knowledge[0]
     strange = NEW[:2].assign(kind=["green", "red"], same=[7.0, 8.0])
@@ -180,17 +180,17 @@ def test_a_row_does_not_depend_on_its_batch_or_the_threads(model):
         threads.predict_distribution(NEW).quantile([0.05, 0.5, 0.95]), ends
     )
     for k in (0, 33):
-        one = NEW[k : k + 1]
-        own = model.predict_distribution(one)
+        row = NEW[k : k + 1]
+        own = model.predict_distribution(row)
         np.testing.assert_array_equal(own.quantile([0.05, 0.5, 0.95])[0], ends[k])
-        assert model.predict_uncertainty(one).knowledge[0] == parts.knowledge[k]
-        assert model.predict(one)[0] == model.predict(NEW)[k]
+        assert model.predict_uncertainty(row).knowledge[0] == parts.knowledge[k]
+        assert model.predict(row)[0] == model.predict(NEW)[k]
         assert own.crps(Y_NEW[k : k + 1])[0] == law.crps(Y_NEW)[k]
         assert (own.loc[0], own.scale[0]) == (law.loc[k], law.scale[k])
         assert own.logpdf(Y_NEW[k : k + 1])[0] == law.logpdf(Y_NEW)[k]
-        assert model.find_beyond(one).share[0] == model.find_beyond(NEW).share[k]
+        assert model.find_beyond(row).share[0] == model.find_beyond(NEW).share[k]
         for alone, all_rows in zip(
-            model.predict_voices(one)[1:], model.predict_voices(NEW)[1:], strict=True
+            model.predict_voices(row)[1:], model.predict_voices(NEW)[1:], strict=True
         ):
             np.testing.assert_array_equal(alone[0], all_rows[k])
 
@@ -305,9 +305,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
-def test_impossible_options_are_one_sentence(options, said):
-    with pytest.raises(InvalidParameter, match=said):
+@pytest.mark.parametrize(("options", "sentence"), WRONG.values(), ids=WRONG)
+def test_impossible_options_are_one_sentence(options, sentence):
+    with pytest.raises(InvalidParameter, match=sentence):
         regressor(**options).fit(X, Y)
 
 

@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 def test_em_finds_the_weights_of_most_posterior_probability():
     masses = RNG.uniform(0.01, 1.0, (3, 200))
     weight = RNG.uniform(0.5, 2.0, 200)
-    found = expect_weights(masses, weight, 5000)
+    weights = expect_weights(masses, weight, 5000)
     prior = np.r_[0.02 * weight.sum(), 1e-3, 1e-3]
 
     def loss(free):
@@ -26,7 +26,7 @@ def test_em_finds_the_weights_of_most_posterior_probability():
         return -(weight @ np.log(w @ masses) + prior @ np.log(w))
 
     best = minimize(loss, np.zeros(3), tol=1e-12).x
-    np.testing.assert_allclose(found, np.exp(best - np.logaddexp.reduce(best)), atol=1e-3)
+    np.testing.assert_allclose(weights, np.exp(best - np.logaddexp.reduce(best)), atol=1e-3)
 
 
 def test_a_weight_is_so_many_rows():
@@ -64,14 +64,14 @@ def test_a_voice_enters_if_it_helps_and_harms_neither_score(log_gain, crps_gain,
 
 def test_rows_of_one_fold_weigh_voices_too():
     """As where a table is held out in halves, and each half's law is weighed by the other."""
-    found = judged(0.3, 0.2)._replace(fold=np.full(400, 3))
+    scores = judged(0.3, 0.2)._replace(fold=np.full(400, 3))
     components = [Component("trees", 0, 0.0), Component("process", 0, 10.0)]
-    weights, entered = choose_weights(components, found)
+    weights, entered = choose_weights(components, scores)
     assert entered == ("trees", "process")
     assert weights[1] > 0.5
     y = RNG.normal(size=400)
     means = np.stack([np.zeros(400), y], axis=1)
-    assert choose_mean_weights(means, y, found.fold, found.weight)[1] > 0.5
+    assert choose_mean_weights(means, y, scores.fold, scores.weight)[1] > 0.5
 
 
 def test_mean_weights_are_least_squares_and_the_trees_alone_where_nothing_is_gained():
@@ -80,10 +80,10 @@ def test_mean_weights_are_least_squares_and_the_trees_alone_where_nothing_is_gai
     trees, other = y + 0.5 * RNG.normal(size=300), y + 0.5 * RNG.normal(size=300)
     nothing = np.full(300, np.nan)
     means = np.stack([trees, nothing, RNG.normal(size=300), other], axis=1)
-    found = choose_mean_weights(means, y, fold, np.ones(300))
-    assert found.sum() == pytest.approx(1.0)
-    assert found[[0, 3]] == pytest.approx([0.5, 0.5], abs=0.08)  # three errors of least squares
-    assert found[1] == 0.0
+    weights = choose_mean_weights(means, y, fold, np.ones(300))
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[[0, 3]] == pytest.approx([0.5, 0.5], abs=0.08)  # three errors of least squares
+    assert weights[1] == 0.0
     worse = np.stack([y, nothing, y + 1.0, nothing], axis=1)
     assert choose_mean_weights(worse, y, fold, np.ones(300)).tolist() == [1.0, 0.0, 0.0, 0.0]
 
@@ -105,5 +105,5 @@ def test_weights_of_means_are_drawn_to_the_trees_by_the_error_of_their_gain():
     assert 1.5 < t < 6.0
     nothing = np.full(200, np.nan)
     means = np.stack([trees, nothing, nothing, other], axis=1)
-    found = choose_mean_weights(means, y, fold, np.ones(200))
-    assert found[3] == pytest.approx((1.0 - 1.0 / t**2) * slope(np.ones(200, bool)))
+    weights = choose_mean_weights(means, y, fold, np.ones(200))
+    assert weights[3] == pytest.approx((1.0 - 1.0 / t**2) * slope(np.ones(200, bool)))
