@@ -2,7 +2,17 @@
 
 import json
 
+import numpy as np
+import pandas as pd
+
 from gbuq_core.__main__ import main
+
+
+def frame_of(n=120, seed=0):
+    """Rows of a number and a group, and a target of both without noise."""
+    rng = np.random.default_rng(seed)
+    x, group = rng.uniform(-2, 2, n), rng.choice(["a", "b"], n)
+    return pd.DataFrame({"x": x, "group": group, "y": x**2 + (group == "a")}).round(6)
 
 
 def code_of(*words):

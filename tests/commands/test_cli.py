@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_parts import refusal
+from command_parts import frame_of, refusal
 from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core.__main__ import main
@@ -21,13 +21,6 @@ FAMILIARITY = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
 SMALL = ["--method", "sglb", "--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 FAST = [*SMALL, "--ensemble", "virtual"]
 COUNT = list(range(40))
-
-
-def frame_of(n=120, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, n)
-    group = rng.choice(["a", "b"], n)
-    return pd.DataFrame({"x": x, "group": group, "y": x**2 + (group == "a")}).round(6)
 
 
 @pytest.fixture

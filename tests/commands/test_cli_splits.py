@@ -4,6 +4,7 @@ import shlex
 
 import numpy as np
 import pandas as pd
+from command_parts import frame_of
 
 from gbuq_core.__main__ import main
 from gbuq_core.tables import Edits, ReadOptions, ScorePlan, read_table, score_table
@@ -11,12 +12,6 @@ from gbuq_core.tables.code import TableRecipe, table_code, table_command
 from gbuq_core.tables.cutting import Cut
 
 FAST = ["--method", "sglb", "--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
-
-
-def frame_of(n=120):
-    rng = np.random.default_rng(0)
-    x, group = rng.uniform(-2, 2, n), rng.choice(["a", "b"], n)
-    return pd.DataFrame({"x": x, "group": group, "y": x**2 + (group == "a")}).round(6)
 
 
 def score(*arguments):

@@ -5,12 +5,11 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
+from command_parts import frame_of
+from full_disk import fill_disk
 
 from gbuq_core.__main__ import main
 from gbuq_core.commands.parser import run_command
@@ -76,11 +75,7 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("ends")
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.uniform(-2, 2, 60), "group": rng.choice(["a", "b"], 60)})
-    frame.assign(y=frame.x**2 + (frame.group == "a")).round(6).to_csv(
-        path / "rows.csv", index=False
-    )
+    frame_of(60).to_csv(path / "rows.csv", index=False)
     return path
 
 
@@ -201,24 +196,7 @@ WRITING = [
 
 @pytest.mark.parametrize("command", WRITING)
 def test_a_disk_that_is_full_leaves_nothing(command, folder, tmp_path, monkeypatch, capsys):
-    make = tempfile.NamedTemporaryFile
-
-    class OnAFullDisk:
-        def __init__(self, **options):
-            self.file = make(**options)
-            self.name = self.file.name
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            self.file.close()
-
-        def write(self, content):
-            self.file.write(content[: len(content) // 2])
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", OnAFullDisk)
+    fill_disk(monkeypatch)
     name, *more = command
     fast = [] if name == "compare" else FAST[:-1]
     quiet = ["--unfamiliarity=no"] if name in ("score", "report") else []

@@ -5,19 +5,14 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from command_parts import printed, record_of, refusal
+from command_parts import code_of, printed, record_of, refusal
 
-from gbuq_core.__main__ import main
 from gbuq_core.projects import project_of, save_project
 from gbuq_core.tables import ScorePlan, load_builtin, read_table, score_table
 
 MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
 PLAN = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
 CUT = ["--truncation-step", "5", "--most-members", "2"]
-
-
-def words_of(*words):
-    return list(map(str, words))
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +26,8 @@ def folder(tmp_path_factory):
     frame[:120].to_csv(path / "rows.csv", index=False, sep=";")
     frame[120:].to_csv(path / "new.csv", index=False)
     fit = ["fit", path / "rows.csv", "--target", "y", "--drop", "code", "--quiet", *MODEL]
-    assert main(words_of(*fit, "--out", path / "new.gbuq")) == 0
-    assert main(words_of(*fit, "--with-data", "--level", "0.8", "--out", path / "whole.gbuq")) == 0
+    assert code_of(*fit, "--out", path / "new.gbuq") == 0
+    assert code_of(*fit, "--with-data", "--level", "0.8", "--out", path / "whole.gbuq") == 0
     table = read_table(path / "rows.csv")
     scored = score_table(table, "y", plan=PLAN)
     save_project(project_of(scored, table), path / "own.gbuq")
@@ -73,7 +68,7 @@ def test_the_rows_are_scored_as_by_the_fit(case, folder, tmp_path, capsys, monke
     outs = [tmp_path / name for name in ("later.csv", "direct.csv")]
     line = [*beside, "--target=y", *edits, *MODEL, *level, "--quiet"]
     printed(capsys, "score", *line, "--out", outs[1])
-    assert main(words_of("score", *files, "--project", project, "--out", outs[0])) == 0
+    assert code_of("score", *files, "--project", project, "--out", outs[0]) == 0
     assert NOT_MEASURED not in capsys.readouterr().err
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert {*UNFAMILIAR} <= {*pd.read_csv(outs[0])}
@@ -87,7 +82,7 @@ def test_the_rows_are_scored_as_by_the_fit(case, folder, tmp_path, capsys, monke
 def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     line = ["score", "new.csv", "--project", "new.gbuq", "--out", tmp_path / "out.csv"]
-    assert main(words_of(*line)) == 0
+    assert code_of(*line) == 0
     noted = [word for word in capsys.readouterr().err.splitlines() if NOT_MEASURED in word]
     assert noted == [
         f"Note: {NOT_MEASURED}, because the project does not hold its table: name the table "
@@ -96,7 +91,7 @@ def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
     assert "unfamiliarity" not in pd.read_csv(tmp_path / "out.csv")
     assert NOT_MEASURED in record_of(capsys, *line)["notices"][-1]
     for quiet in ("--quiet", "--unfamiliarity=no"):
-        assert main(words_of(*line, quiet)) == 0
+        assert code_of(*line, quiet) == 0
         assert NOT_MEASURED not in capsys.readouterr().err
 
 
@@ -107,14 +102,14 @@ def test_a_project_for_its_own_rows_trains_for_others_and_says_so(
     outs = [tmp_path / name for name in ("later.csv", "direct.csv")]
     look = ["--unfamiliarity=no", "--out"]
     line = ["score", "rows.csv", "new.csv", "--project", "own.gbuq", *look, outs[0]]
-    assert main(words_of(*line)) == 0
+    assert code_of(*line) == 0
     assert (
         "Note: The models of the project score the rows of its own table only. A model for other "
         "rows was trained on its table.\n" in capsys.readouterr().err
     )
     printed(capsys, "score", "rows.csv", "new.csv", "--target=y", *MODEL, *look, outs[1])
     assert outs[0].read_bytes() == outs[1].read_bytes()
-    assert main(words_of("score", "new.csv", "--project", "own.gbuq", *look, outs[0])) == 2
+    assert code_of("score", "new.csv", "--project", "own.gbuq", *look, outs[0]) == 2
     assert "not its table to train one" in capsys.readouterr().err
 
 

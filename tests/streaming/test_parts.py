@@ -1,17 +1,16 @@
 """Part files: whole or not there, never twice, and never mixed with those of another run."""
 
-import errno
 import json
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from full_disk import fill_disk
 from pyarrow import parquet
 
 from gbuq_core.errors import TableError
@@ -91,45 +90,13 @@ def test_a_directory_with_other_files_is_refused(tmp_path):
         PartFiles(tmp_path, RUN)
 
 
-class FullDisk:
-    """A file whose disk takes so many bytes."""
-
-    def __init__(self, file, room):
-        self.file, self.room = file, room
-
-    def write(self, data):
-        self.room -= len(data)
-        if self.room < 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return self.file.write(data)
-
-    def writelines(self, lines):
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name):
-        return getattr(self.file, name)
-
-
 @pytest.mark.parametrize("suffix", parts.SUFFIXES)
 def test_a_full_disk_loses_no_part(tmp_path, monkeypatch, suffix):
     run = replace(RUN, n_parts=2, suffix=suffix)
     files = PartFiles(tmp_path / "parts", run)
     files.write(0, [piece(0)])
-    real = tempfile.NamedTemporaryFile
-
-    class Temporary:
-        def __init__(self, **options):
-            self.context = real(**options)
-
-        def __enter__(self):
-            return FullDisk(self.context.__enter__(), 4)
-
-        def __exit__(self, *error):
-            return self.context.__exit__(*error)
-
     with monkeypatch.context() as full:
-        full.setattr(tempfile, "NamedTemporaryFile", Temporary)
+        fill_disk(full)
         with pytest.raises(TableError, match=r"disk is full.*--resume"):
             files.write(1, [piece(1)])
     assert sorted(path.name for path in files.directory.iterdir()) == [
@@ -142,7 +109,7 @@ def test_a_full_disk_loses_no_part(tmp_path, monkeypatch, suffix):
     out = tmp_path / f"out{suffix}"
     out.write_bytes(b"what was there")
     with monkeypatch.context() as full:
-        full.setattr(tempfile, "NamedTemporaryFile", Temporary)
+        fill_disk(full)
         with pytest.raises(TableError, match="disk is full"):
             again.join(out)
     assert out.read_bytes() == b"what was there"
