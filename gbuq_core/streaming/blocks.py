@@ -83,11 +83,9 @@ def kept_rows(file: BlockFile) -> tuple[BlockFile, list[str]]:
             yield [(name, single_chunk(block, name)) for name in block.column_names]
 
     stays, _, notices = no_data.find_rows(columns, None, file.source.mark.decimal)
-    return (
-        (file, [])
-        if stays.all()
-        else (KeptBlocks(file, stays), [f"Second file: {notice}" for notice in notices])
-    )
+    if stays.all():
+        return file, []
+    return KeptBlocks(file, stays), [f"Second file: {notice}" for notice in notices]
 
 
 def is_too_large(path: str | os.PathLike[str]) -> bool:
