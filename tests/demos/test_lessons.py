@@ -292,11 +292,11 @@ def test_the_picture_marks_the_rows_that_both_tenths_share():
 
 
 def test_unfamiliarity_finds_strange_rows_and_truncations_do_not():
-    found = detect()
-    for scores in (found.moved, found.shuffled):
+    detected = detect()
+    for scores in (detected.moved, detected.shuffled):
         assert scores[:, :2].max() < 0.8
         assert (scores.argmax(axis=1) == 2).all()
-    assert found.moved[:, 2].min() > 0.98
+    assert detected.moved[:, 2].min() > 0.98
 
 
 def test_a_random_split_flatters_and_a_split_by_patient_hardly():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -88,12 +89,11 @@ def scoreboard_code(settings: BoardSettings) -> str:
     """Code for the ranks and the numbers beside the paper's, without the app."""
     table, score = settings.table, settings.score
     methods, sets = settings.methods, settings.sets
-    those_methods = f'[method.key for method in table.methods_with("{score}")]'
-    those_sets = f'[each.key for each in table.sets_with("{score}")]'
-    if methods is not None:
-        those_methods = _list(methods)
-    if sets is not None:
-        those_sets = _list(sets)
+    those_methods, those_sets = json.dumps(methods), json.dumps(sets)
+    if methods is None:
+        those_methods = f'[method.key for method in table.methods_with("{score}")]'
+    if sets is None:
+        those_sets = f'[each.key for each in table.sets_with("{score}")]'
     arguments = ", ".join(["table", f'"{score}"', "methods", *([] if sets is None else ["sets"])])
     return (
         "from gbuq_core.experiments.scoreboard.board import read_board\n"
@@ -107,7 +107,3 @@ def scoreboard_code(settings: BoardSettings) -> str:
         "paper's\n"
         f"print(rank_methods({arguments}).words)\n"
     )
-
-
-def _list(keys: Sequence[str]) -> str:
-    return "[" + ", ".join(f'"{key}"' for key in keys) + "]"
