@@ -177,14 +177,8 @@ def test_of_several_cells_the_middle_is_looked_at():
 
 
 def test_a_library_that_is_not_installed_is_said_and_the_page_stays_whole(monkeypatch):
-    from gbuq_core.experiments.neighbours import plan as neighbours_plan
-
-    found = neighbours_plan.importlib.util.find_spec
-    monkeypatch.setattr(
-        neighbours_plan.importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == "catboost" else found(name, *rest),
-    )
+    there = "gbuq_core.experiments.neighbours.plan.is_installed"
+    monkeypatch.setattr(there, lambda package: package != "catboost")
     at = open_page("neighbours", library="CatBoost", seed="23")
     assert any(text.startswith("CatBoost is not installed:") for text in words(at))
     assert not at.get("bidi_component")
