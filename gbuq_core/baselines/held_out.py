@@ -55,11 +55,11 @@ def check_new_rows(estimator: Any, X: Any) -> Any:
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
     """Rows and targets (n,) float64 likewise."""
-    given, target = _check(
+    rows, target = _check(
         estimator, X, y, reset=reset, ensure_all_finite="allow-nan", y_numeric=True
     )
     refuse_dates(pd.Series(target), "y")
-    return given, np.asarray(target, dtype=np.float64)
+    return rows, np.asarray(target, dtype=np.float64)
 
 
 def _check(estimator: Any, X: Any, *y: Any, **rules: Any) -> Any:

@@ -143,9 +143,9 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
 
 def check_training_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, FloatArray]:
     """Rows as given and targets (n,) float64; at least two of them."""
-    given = np.asarray(y)
-    if given.ndim == 1 and given.dtype.kind in "OUSmM":  # text and dates
-        check_numeric_target(given)
+    values = np.asarray(y)
+    if values.ndim == 1 and values.dtype.kind in "OUSmM":  # text and dates
+        check_numeric_target(values)
     rows, target = check_rows(estimator, X, y, reset=True)
     if len(target) < 2:
         raise InvalidData("n_samples = 1 is too few: pass at least 2 rows.")

@@ -173,13 +173,13 @@ def declare_peer(name: str, estimator: Any) -> Method:
     >>> peer = declare_peer("other", RandomForestQuantileRegressor())  # doctest: +SKIP
     >>> compare_methods(table, "y", ["stacked", peer.key])  # doctest: +SKIP
     """
-    made = estimator
+    model = estimator
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        made = estimator() if callable(estimator) else None
-    if not hasattr(made, "fit"):
+        model = estimator() if callable(estimator) else None
+    if not hasattr(model, "fit"):
         raise InvalidParameter(f"{name} is no estimator: it has no fit.")
     # A regressor of skpro has predict_proba, too, for its distribution.
-    classes = hasattr(made, "predict_proba") and not hasattr(made, "predict_quantiles")
+    classes = hasattr(model, "predict_proba") and not hasattr(model, "predict_quantiles")
     task, of = ("classification", PeerClassifier) if classes else ("regression", PeerRegressor)
     peers = [key for key, method in METHODS.items() if method.about == _ABOUT]
     return declare_method(
@@ -187,7 +187,7 @@ def declare_peer(name: str, estimator: Any) -> Method:
             key=name, label=name, about=_ABOUT, paper="",
             colour=DARK_GREY, dash=f"1px {6 + len({*peers} - {name})}px",
             builders={
-                task: Builder(of=f"{__name__}:{of.__name__}", fixed={"estimator": made}, takes=())
+                task: Builder(of=f"{__name__}:{of.__name__}", fixed={"estimator": model}, takes=())
             },
             yields=("total", "data", "law"), classes_yield=("total", "data"),
         ),

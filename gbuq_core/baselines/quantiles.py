@@ -85,8 +85,8 @@ class QuantileDistribution(Distribution):
         inside = levels[0] > 0.0 and levels[-1] < 1.0
         if not inside or (np.diff(levels) <= 0.0).any() or (np.diff(values, axis=0) < 0.0).any():
             raise InvalidData("levels must ascend between 0 and 1, and values must ascend too.")
-        given = {"levels": levels, "values": values, "loc": loc, "scale": scale}
-        for name, array in given.items():
+        arrays = {"levels": levels, "values": values, "loc": loc, "scale": scale}
+        for name, array in arrays.items():
             object.__setattr__(self, name, read_only(array))
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)
@@ -220,8 +220,8 @@ class RoundedDistribution(Distribution):
         values = check_array("values", self.values, 1)
         if (np.diff(values) <= 0.0).any():
             raise InvalidData("values must ascend.")
-        given = {"values": values, "loc": self.inner.loc, "scale": self.inner.scale}
-        for name, array in given.items():
+        arrays = {"values": values, "loc": self.inner.loc, "scale": self.inner.scale}
+        for name, array in arrays.items():
             object.__setattr__(self, name, read_only(array))
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)

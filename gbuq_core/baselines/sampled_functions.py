@@ -66,9 +66,9 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
 
     def _read_training_rows(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Matrix (n, p) and standardised target (n,); remembers the columns and the scale."""
-        given = np.asarray(y)
-        if given.ndim == 1 and given.dtype.kind in "OUSmM":  # text and dates
-            check_numeric_target(given)
+        values = np.asarray(y)
+        if values.ndim == 1 and values.dtype.kind in "OUSmM":  # text and dates
+            check_numeric_target(values)
         rows, target = check_rows(self, X, y, reset=True)
         matrix = _numbers(rows)
         self.target_scale_ = fit_target_scale(target)

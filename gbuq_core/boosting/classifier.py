@@ -98,10 +98,10 @@ class BoostedEnsembleClassifier(MostProbable, ClassifierMixin, BoostedEnsemble):
         """
         table, target = self._check_fit_data(X, y)
         table, target, groups, weight = self._leave_out(table, target, groups, sample_weight)
-        table, given = self._stack_rows(table, X_val, y_val)
-        n_given = 0 if given is None else len(given)
+        table, extra_target = self._stack_rows(table, X_val, y_val)
+        n_given = 0 if extra_target is None else len(extra_target)
         classes, codes = encode_classes(
-            target if given is None else np.concatenate([target, given])
+            target if extra_target is None else np.concatenate([target, extra_target])
         )
         if weight is not None:
             weight = np.append(weight, np.ones(n_given))
@@ -130,10 +130,10 @@ class BoostedEnsembleClassifier(MostProbable, ClassifierMixin, BoostedEnsemble):
             return weight
         counts = np.bincount(codes, weight).astype(np.float64)
         if isinstance(self.class_weight, Mapping):
-            given = dict(self.class_weight)
-            of_class = np.array([given.pop(label, 1.0) for label in classes.tolist()], np.float64)
-            if given:
-                raise InvalidData(f"class_weight names {next(iter(given))!r}, which y never is.")
+            weights = dict(self.class_weight)
+            of_class = np.array([weights.pop(label, 1.0) for label in classes.tolist()], np.float64)
+            if weights:
+                raise InvalidData(f"class_weight names {next(iter(weights))!r}, which y never is.")
             if not (np.isfinite(of_class).all() and (of_class > 0.0).all()):
                 raise InvalidParameter("class_weight must hold positive numbers.")
         elif isinstance(self.class_weight, str) and self.class_weight == "balanced":

@@ -12,8 +12,8 @@ from gbuq_core.errors import InvalidParameter
 
 def signs_of_columns(ensemble: Any, table: Any) -> np.ndarray | None:
     """1, -1 or 0 of each matrix column of an ensemble; None where nothing is constrained."""
-    given = ensemble.monotone_constraints
-    if given is None:
+    rules = ensemble.monotone_constraints
+    if rules is None:
         return None
     if ensemble.plan_.engine != "numba" or getattr(ensemble, "target", None) == "log":
         raise InvalidParameter(
@@ -21,15 +21,15 @@ def signs_of_columns(ensemble: Any, table: Any) -> np.ndarray | None:
             "std as well: change these, or leave the constraints out."
         )
     names, signs = list(table.columns), np.zeros(table.shape[1], np.int8)
-    if not isinstance(given, Mapping):
-        given = dict(enumerate(given)) if np.shape(given) == signs.shape else {None: given}
-    for key, sign in given.items():
+    if not isinstance(rules, Mapping):
+        rules = dict(enumerate(rules)) if np.shape(rules) == signs.shape else {None: rules}
+    for key, sign in rules.items():
         place = names.index(key) if isinstance(key, str) and key in names else key
         whole = isinstance(place, int | np.integer) and 0 <= place < len(signs)
         if not whole or isinstance(sign, str) or sign not in (-1, 0, 1):
             raise InvalidParameter(
                 f"monotone_constraints must hold 1, -1 or 0 for each of the {len(signs)} columns, "
-                f"or for some by name or position; got {given!r:.80}."
+                f"or for some by name or position; got {rules!r:.80}."
             )
         if sign and ensemble.is_category_[place]:
             raise InvalidParameter(

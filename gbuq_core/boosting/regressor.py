@@ -228,10 +228,10 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         table, target, groups, weight = self._leave_out(
             table, check_numeric_target(target), groups, sample_weight
         )
-        table, given = self._stack_rows(table, X_val, y_val)
+        table, extra_target = self._stack_rows(table, X_val, y_val)
         values = target
-        if given is not None:
-            values = np.concatenate([values, check_numeric_target(given)])
+        if extra_target is not None:
+            values = np.concatenate([values, check_numeric_target(extra_target)])
         if self.target is not None:
             check_choice("target", self.target, TARGETS)
             values = _log_of(values)

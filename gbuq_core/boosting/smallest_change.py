@@ -412,13 +412,13 @@ def _decompose(ensemble: Any, members: np.ndarray) -> Uncertainty:
 
 def _positions(fixed: Sequence[int | str], table: pd.DataFrame) -> Iterator[int]:
     names: list[Any] = list(table.columns)
-    for given in fixed:
-        if isinstance(given, (int, np.integer)) and given not in names:
-            yield int(check_number("fixed", int(given), 0, len(names) - 1, integer=True))
-        elif given in names:
-            yield names.index(given)
+    for column in fixed:
+        if isinstance(column, (int, np.integer)) and column not in names:
+            yield int(check_number("fixed", int(column), 0, len(names) - 1, integer=True))
+        elif column in names:
+            yield names.index(column)
         else:
-            raise InvalidParameter(f"fixed names {given!r}, which is not a column of the row.")
+            raise InvalidParameter(f"fixed names {column!r}, which is not a column of the row.")
 
 
 def _check_scales(scales: Any, n_columns: int) -> np.ndarray | None:

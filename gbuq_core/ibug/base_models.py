@@ -96,21 +96,21 @@ def fit_owned(
     """Fit the user's estimator (a clone), or CatBoost where there is none."""
     if base_model is not None:
         model = copy_unfitted(base_model)
-        given = model.get_params(deep=False)
-        if given.get("random_state", seed) is None:
+        settings = model.get_params(deep=False)
+        if settings.get("random_state", seed) is None:
             model.set_params(random_state=seed % 2**32)  # as large as scikit-learn takes it
         if categories is not None:
             model.set_params(cat_features=categories)
         if type(model).__module__.startswith("lightgbm"):
-            with shared_threads(given.get("n_jobs") or n_jobs) as number:
+            with shared_threads(settings.get("n_jobs") or n_jobs) as number:
                 model.set_params(n_jobs=number)
                 return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
         if n_jobs is None:
             return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
         n_threads = effective_n_jobs(n_jobs)
-        if given.get("n_jobs", n_threads) is None:
+        if settings.get("n_jobs", n_threads) is None:
             model.set_params(n_jobs=n_threads)
-        elif type(model).__module__.startswith("catboost") and "thread_count" not in given:
+        elif type(model).__module__.startswith("catboost") and "thread_count" not in settings:
             model.set_params(thread_count=n_threads)
         with threadpool_limits(n_threads, user_api="openmp"):  # HistGradientBoosting
             return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)

@@ -108,18 +108,18 @@ def _kind_for(base_model: Any) -> str | None:
     if base_model is None:
         return "text"
     packages = {base.__module__.partition(".")[0] for base in type(base_model).__mro__}
-    given = base_model.get_params(deep=False)
+    settings = base_model.get_params(deep=False)
     if "catboost" in packages:
-        names_them = any(given.get(name) for name in ("cat_features", "text_features"))
+        names_them = any(settings.get(name) for name in ("cat_features", "text_features"))
         return None if names_them else "text"
     if "gbuq_core" in packages:
         return None
     if "lightgbm" in packages:
         return "category"
     if "xgboost" in packages:
-        return "category" if given.get("enable_categorical") else "code"
-    if "categorical_features" in given:  # HistGradientBoosting
-        columns = given["categorical_features"]
+        return "category" if settings.get("enable_categorical") else "code"
+    if "categorical_features" in settings:  # HistGradientBoosting
+        columns = settings["categorical_features"]
         return "category" if isinstance(columns, str) and columns == "from_dtype" else None
     return "code"
 

@@ -60,9 +60,9 @@ class ClassNeighbors(NamedTuple):
 
         codes = None
         if labels is not None:
-            given = np.asarray(labels)
-            codes = np.searchsorted(self.classes, given).clip(0, len(self.classes) - 1)
-            if (self.classes[codes] != given).any():
+            values = np.asarray(labels)
+            codes = np.searchsorted(self.classes, values).clip(0, len(self.classes) - 1)
+            if (self.classes[codes] != values).any():
                 raise InvalidData("A label is none of the classes of these neighbours.")
         names = ", ".join(f"{i} {name}" for i, name in enumerate(self.classes))
         return plot_neighbours(

@@ -216,9 +216,9 @@ def fit_posterior(
     if not by_moments.all():
         others = None if places is None else places[~by_moments]
         likeliest = chosen.maximise(targets[~by_moments], others)
-        for fresh, kept in zip(likeliest, parameters, strict=True):
-            if fresh is not None and kept is not None:
-                kept[~by_moments] = fresh
+        for fresh, values in zip(likeliest, parameters, strict=True):
+            if fresh is not None and values is not None:
+                values[~by_moments] = fresh
     return Posterior(family, *parameters)
 
 
@@ -315,19 +315,19 @@ def _distribution(posterior: Posterior) -> Any:
 
 def _arguments(posterior: Posterior, ndim: int) -> list[FloatArray]:
     """Shape, loc and scale as scipy takes them, against y of that many axes."""
-    given = (posterior.shape, posterior.loc, posterior.scale)
-    return [part if ndim == 1 else part[:, None] for part in given if part is not None]
+    parts = (posterior.shape, posterior.loc, posterior.scale)
+    return [part if ndim == 1 else part[:, None] for part in parts if part is not None]
 
 
 def _of_scipy(posterior: Posterior, name: str, y: ArrayLike) -> FloatArray:
     points = np.asarray(y, dtype=np.float64)
-    function, given = getattr(_distribution(posterior), name), _arguments(posterior, points.ndim)
+    function, parts = getattr(_distribution(posterior), name), _arguments(posterior, points.ndim)
     out = np.empty(points.shape)
     step = max(1, _BLOCK // max(1, math.prod(points.shape[1:])))
     for start in range(0, len(points), step):
         rows = slice(start, start + step)
         with np.errstate(over="ignore", divide="ignore"):  # far outside a narrow density: log 0
-            out[rows] = function(points[rows], *(part[rows] for part in given))
+            out[rows] = function(points[rows], *(part[rows] for part in parts))
     return out
 
 
@@ -415,8 +415,8 @@ def check_posterior_memory(family: str, n_rows: int, n_neighbors: int) -> None:
 
 def take_rows(posterior: Posterior, rows: NDArray[Any]) -> Posterior:
     """The posterior of some rows."""
-    kept = [None if part is None else part[rows] for part in posterior[1:]]
-    return Posterior(posterior.family, *kept)  # type: ignore[arg-type]
+    parts = [None if part is None else part[rows] for part in posterior[1:]]
+    return Posterior(posterior.family, *parts)  # type: ignore[arg-type]
 
 
 def join_posteriors(parts: list[Posterior]) -> Posterior:

@@ -171,12 +171,12 @@ def weibull(mean: FloatArray, std: FloatArray) -> Parameters:
 
 def half_are_equal(targets: FloatArray, places: FloatArray | None = None) -> NDArray[np.bool_]:
     """Rows in which half of the targets (n, k), two at least, are equal: no Student t is best."""
-    taken = np.ones(targets.shape) if places is None else places
+    weights = np.ones(targets.shape) if places is None else places
     count = np.zeros(len(targets))
     for middle in _middle(targets, places):
-        of_middle = np.where(targets == middle[:, None], taken, 0.0).sum(axis=1)
+        of_middle = np.where(targets == middle[:, None], weights, 0.0).sum(axis=1)
         count = np.maximum(count, of_middle)
-    return (count >= 0.5 * taken.sum(axis=1)) & (count >= 2.0)
+    return (count >= 0.5 * weights.sum(axis=1)) & (count >= 2.0)
 
 
 def likeliest_laplace(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
@@ -265,7 +265,7 @@ def likeliest_student_t(targets: FloatArray, places: FloatArray | None = None) -
     mean, std = spread_of(targets, places)
     z = (targets - mean[:, None]) / std[:, None]
     best = np.full(len(z), -np.inf)
-    kept = np.zeros((3, len(z)))
+    parts = np.zeros((3, len(z)))
     loc, square = np.zeros(len(z)), np.ones(len(z))
     for df in (500.0, 100.0, 50.0, 30.0, 20.0, 14.0, 10.0, 8.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0):
         for _ in range(12):  # from the df before, already close
@@ -283,5 +283,5 @@ def likeliest_student_t(targets: FloatArray, places: FloatArray | None = None) -
         likelihood = constant - 0.5 * np.log(square) - 0.5 * (df + 1.0) * tails
         better = likelihood > best
         best = np.where(better, likelihood, best)
-        kept = np.where(better, (loc, np.sqrt(square), np.full(len(z), df)), kept)
-    return Parameters(mean + std * kept[0], std * kept[1], kept[2])
+        parts = np.where(better, (loc, np.sqrt(square), np.full(len(z), df)), parts)
+    return Parameters(mean + std * parts[0], std * parts[1], parts[2])

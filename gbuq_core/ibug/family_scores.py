@@ -72,15 +72,15 @@ def score_rows(
 
         def cost(
             item: tuple[str, slice],
-            given: tuple[FloatArray, ...] = (near.loc, scale, targets, y),
+            laws: tuple[FloatArray, ...] = (near.loc, scale, targets, y),
             least: float = setting.min_scale,
-            taken: Places = places,
+            of_places: Places = places,
             sampled: NDArray[np.bool_] = by_crps,
         ) -> FloatArray:
             """NLL and CRPS, (2, rows); NaN for a CRPS that is not asked for."""
             name, rows = item
-            loc, std, close, here = (part[rows] for part in given)
-            mine = None if taken is None else taken[rows]
+            loc, std, close, here = (part[rows] for part in laws)
+            mine = None if of_places is None else of_places[rows]
             fitted = fit_posterior(name, loc, std, close, least, posterior_fit, mine)
             advance(0.0)  # does anybody still want it?
             scores = np.full((2, len(here)), np.nan)

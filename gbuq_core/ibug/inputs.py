@@ -85,11 +85,11 @@ def numbers_of(X: Any) -> np.ndarray:
 
 def _check_names(estimator: Any, X: pd.DataFrame) -> None:
     """Refuse columns of other names, or in another order, than at the fit."""
-    known, given = getattr(estimator, "feature_names_in_", None), list(X.columns)
-    if known is None or given == list(known):
+    known, names = getattr(estimator, "feature_names_in_", None), list(X.columns)
+    if known is None or names == list(known):
         return
-    extra = [repr(name) for name in given if name not in set(known)]
-    missing = [repr(name) for name in known if name not in set(given)]
+    extra = [repr(name) for name in names if name not in set(known)]
+    missing = [repr(name) for name in known if name not in set(names)]
     if not extra and not missing:
         raise InvalidData(
             "The feature names must be in the order of the fit: pass "
@@ -223,8 +223,8 @@ def check_counts(n_neighbors: ArrayLike) -> list[int]:
     >>> check_counts([3, 5])
     [3, 5]
     """
-    given = np.atleast_1d(np.asarray(n_neighbors)).tolist()
-    counts = [check_number("n_neighbors", k, 1, integer=True) for k in given]
+    numbers = np.atleast_1d(np.asarray(n_neighbors)).tolist()
+    counts = [check_number("n_neighbors", k, 1, integer=True) for k in numbers]
     if not counts or any(left >= right for left, right in itertools.pairwise(counts)):
         raise InvalidParameter(
             f"n_neighbors must be one number or a rising list of numbers; got {counts!r}."
@@ -238,16 +238,16 @@ def encode_labels(labels: ArrayLike, n_train: int) -> tuple[np.ndarray, np.ndarr
     >>> encode_labels(["b", "a", "b"], 3)
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
-    given = np.asarray(labels)
-    if given.shape != (n_train,):
+    names = np.asarray(labels)
+    if names.shape != (n_train,):
         raise InvalidData(
             f"labels must name a class for each of the {n_train} training rows; got shape "
-            f"{given.shape}."
+            f"{names.shape}."
         )
     try:
-        return np.unique(given, return_inverse=True)
+        return np.unique(names, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in given.tolist()})
+        kinds = sorted({type(label).__name__ for label in names.tolist()})
         raise InvalidData(
             f"labels mixes values of different kinds ({', '.join(kinds)}): make all of them text "
             "or all of them numbers, missing ones too."

@@ -263,9 +263,9 @@ class ValidationRows:
         """Std of the first k targets for each k of ``counts``, (n_validation, n_counts)."""
         weight = self._weight_train
         if counts[-1] <= self.width:
-            kept = self._kept(key).indices
-            kept = kept[:, : counts[-1]] if weight is None else kept
-            near = (kept[part] for part in parts_of(len(kept), counts[-1]))
+            indices = self._kept(key).indices
+            indices = indices[:, : counts[-1]] if weight is None else indices
+            near = (indices[part] for part in parts_of(len(indices), counts[-1]))
         else:
             near = (part.indices for part in self._search(key, counts[-1]))
         if weight is None:

@@ -57,8 +57,8 @@ class Neighborhood(NamedTuple):
         """
         if self.weights is None:
             return None
-        taken = np.cumsum(self.weights, axis=1) - self.weights
-        return np.clip(n_neighbors - taken, 0.0, self.weights)
+        before = np.cumsum(self.weights, axis=1) - self.weights
+        return np.clip(n_neighbors - before, 0.0, self.weights)
 
     def rows(self, n_neighbors: int) -> Neighbours:
         """Which training rows fill the first k places; -1 and affinity 0 stand for none."""

@@ -147,13 +147,13 @@ class LeafModels(Savable, BaseEstimator):
     ) -> None:
         """Find the forest by ``labels``, and fit everything in its leaves to ``target``."""
         with stage(4.0):
-            given = target if self.base_model is None and n_classes else labels
+            values = target if self.base_model is None and n_classes else labels
             names = getattr(self, "feature_names_in_", None)
             if names is not None and self._columns is not None:
                 names = self._columns.names(names)
             rows = X if names is None else pd.DataFrame(X, columns=list(names))
             with stage(1.0, span=1.0):
-                source = find_forest(self.base_model, rows, given, n_classes, knobs)
+                source = find_forest(self.base_model, rows, values, n_classes, knobs)
             leaves = source.leaf_matrix(rows_for(source, X))
             table = make_leaf_table(leaves, source, leaf_paths(source))
             self._scaling = fit_scaling(X, table, self.n_jobs)

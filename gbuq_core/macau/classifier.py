@@ -314,5 +314,5 @@ def _listed(classes: np.ndarray) -> str:
     >>> _listed(np.arange(9))
     '0, 1, 2, 3, 4 and 4 more'
     """
-    shown = ", ".join(str(c) for c in classes[:5])
-    return shown if len(classes) <= 5 else f"{shown} and {len(classes) - 5} more"
+    first = ", ".join(str(c) for c in classes[:5])
+    return first if len(classes) <= 5 else f"{first} and {len(classes) - 5} more"

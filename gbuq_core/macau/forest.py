@@ -44,10 +44,10 @@ def find_forest(
             # Told before its fit, which says less of numbers that are no classes.
             raise refuse("is a classifier", task)
         model = clone(base_model)
-        given = model.get_params(deep=False)
-        if given.get("random_state", 0) is None:
+        parameters = model.get_params(deep=False)
+        if parameters.get("random_state", 0) is None:
             model.set_params(random_state=knobs.seed)
-        if given.get("n_jobs", 1) is None:
+        if parameters.get("n_jobs", 1) is None:
             model.set_params(n_jobs=effective_n_jobs(knobs.n_jobs))
         base_model = model.fit(rows, target)
     source = leaf_source(base_model, task)

@@ -438,10 +438,10 @@ def leaf_covariances(model: NoveltyModel, leaves: np.ndarray, n_features: int) -
 
 def _check_pair(features: Sequence[int], n_features: int) -> list[int]:
     """Two different positions of features."""
-    given = list(features) if isinstance(features, Sequence | np.ndarray) else []
-    if len(given) != 2:
+    places = list(features) if isinstance(features, Sequence | np.ndarray) else []
+    if len(places) != 2:
         raise InvalidParameter(f"features must be two positions of features; got {features!r}.")
-    pair = [check_number("features", feature, 0, n_features - 1, integer=True) for feature in given]
+    pair = [check_number("features", place, 0, n_features - 1, integer=True) for place in places]
     if pair[0] == pair[1]:
         raise InvalidParameter(f"features must be two different positions; got {pair[0]} twice.")
     return pair
@@ -451,7 +451,7 @@ def _check_trees(trees: Any, n_trees: int) -> np.ndarray:
     """Positions of trees, all without any given."""
     if trees is None:
         return np.arange(n_trees)
-    given = np.atleast_1d(np.asarray(trees)).tolist()
-    if not given:
+    positions = np.atleast_1d(np.asarray(trees)).tolist()
+    if not positions:
         raise InvalidParameter("trees must name at least one tree, or be None for all of them.")
-    return np.array([check_number("trees", t, 0, n_trees - 1, integer=True) for t in given])
+    return np.array([check_number("trees", t, 0, n_trees - 1, integer=True) for t in positions])

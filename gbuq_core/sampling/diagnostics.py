@@ -270,14 +270,14 @@ def find_cells(points: ArrayLike, density: Target, n_cells: int) -> NDArray[np.i
 
 def cell_divergence(counts: ArrayLike, density: Target) -> FloatArray:
     """`grid_kl` of samples that are counted already."""
-    given = np.asarray(counts, dtype=np.float64)
-    n = given.shape[-1]
+    points = np.asarray(counts, dtype=np.float64)
+    n = points.shape[-1]
     inside = cell_probabilities(density, math.isqrt(n)).ravel()
     truth = np.append(inside, max(0.0, 1.0 - inside.sum()))
     uniform = UNIFORM_SHARE / n
     p = (1.0 - UNIFORM_SHARE) * truth / truth.sum() + uniform
-    total = given.sum(axis=-1, keepdims=True)
-    q = (1.0 - UNIFORM_SHARE) * given / np.maximum(total, 1.0) + uniform
+    total = points.sum(axis=-1, keepdims=True)
+    q = (1.0 - UNIFORM_SHARE) * points / np.maximum(total, 1.0) + uniform
     return np.where(total[..., 0] > 0, np.sum(q * np.log(q / p), axis=-1), np.nan)
 
 
@@ -334,10 +334,10 @@ def _autocorrelation_time(series: FloatArray) -> FloatArray:
 
 
 def _series(values: ArrayLike) -> FloatArray:
-    given = np.asarray(values)
-    if given.ndim == 0:
+    array = np.asarray(values)
+    if array.ndim == 0:
         raise InvalidData("values must be a series of numbers; got a single number.")
-    return check_array("values", values, given.ndim)
+    return check_array("values", values, array.ndim)
 
 
 def _target_of(chains: Chains, target: str | Target | None) -> Target:

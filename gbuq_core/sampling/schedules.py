@@ -86,10 +86,10 @@ def make_schedule(
     return Schedule(step_sizes, scales, noises, ~exploring, cycle)
 
 
-def _numbers(sampler: str, chosen: Sampler, given: Mapping[str, Any]) -> dict[str, float]:
+def _numbers(sampler: str, chosen: Sampler, options: Mapping[str, Any]) -> dict[str, float]:
     """The sampler's numbers with their defaults, checked."""
     values = dict(chosen.defaults)
-    for name, value in given.items():
+    for name, value in options.items():
         if value is None:
             continue
         if name not in values:

@@ -320,10 +320,10 @@ def find_target(target: str | Target) -> Target:
 
 def _covariances(covariances: ArrayLike, m: int) -> FloatArray:
     """One positive definite matrix (2, 2) for each of ``m`` modes."""
-    given = np.asarray(covariances)
-    matrices = check_array("covariances", given[None] if given.ndim == 2 else given, 3)
+    array = np.asarray(covariances)
+    matrices = check_array("covariances", array[None] if array.ndim == 2 else array, 3)
     if matrices.shape not in ((1, 2, 2), (m, 2, 2)):
-        raise InvalidData(f"covariances must have shape (2, 2) or ({m}, 2, 2); got {given.shape}.")
+        raise InvalidData(f"covariances must have shape (2, 2) or ({m}, 2, 2); got {array.shape}.")
     symmetric = np.array_equal(matrices, np.swapaxes(matrices, 1, 2))
     if not symmetric or np.linalg.eigvalsh(matrices).min() <= 0:
         raise InvalidData("Each covariance must be symmetric and positive definite.")

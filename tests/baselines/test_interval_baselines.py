@@ -30,9 +30,9 @@ def make(key, n_trees=None):
     record, n_trees = METHODS[key], n_trees or 20
     (task,) = {"regression", "novelty"} & set(record.tasks)
     builder = record.builder(task)
-    given = {"n_jobs": 1, "random_state": 0, "n_trees": n_trees}
+    options = {"n_jobs": 1, "random_state": 0, "n_trees": n_trees}
     names = {*builder.takes, *(knob.key for knob in record.knobs)}
-    model = record.make(task, **{name: v for name, v in given.items() if name in names})
+    model = record.make(task, **{name: v for name, v in options.items() if name in names})
     return model.set_params(subsample=0.5) if "subsample" in model.get_params() else model
 
 

@@ -92,8 +92,8 @@ def methods():
 
 @pytest.mark.parametrize("library", [TabPFN, TabICL, Skpro, Ours])
 def test_quantiles_give_the_law(library):
-    given = library()
-    peer = PeerRegressor(given).fit(X, Y)
+    model = library()
+    peer = PeerRegressor(model).fit(X, Y)
     law = peer.predict_distribution(X)
     # TabPFN's are of single precision.
     near = {"rtol": 1e-5, "atol": 1e-6} if library is TabPFN else {"rtol": SAME_SUM, "atol": ZERO}
@@ -101,7 +101,7 @@ def test_quantiles_give_the_law(library):
                                TRUTH.quantile([0.003, 0.2, 0.999]), **near)  # fmt: skip
     np.testing.assert_allclose(peer.predict(X), Y, **near)
     np.testing.assert_allclose(law.variance(), 0.25, rtol=1e-4)
-    assert not hasattr(given, "seen_")  # a copy is fitted
+    assert not hasattr(model, "seen_")  # a copy is fitted
 
 
 @pytest.mark.parametrize("library", [Treeffuser, OldNGBoost])
@@ -123,8 +123,8 @@ def test_the_libraries_that_are_here():
     forest = forests.RandomForestQuantileRegressor(10, min_samples_leaf=5, random_state=0)
     peer = PeerRegressor(forest).fit(X, noisy)
     ends = peer.predict_distribution(X).quantile(LEVELS[[4, 94]])
-    asked = peer.estimator_.predict(X, quantiles=[0.05, 0.95])
-    np.testing.assert_allclose(ends, asked, rtol=SAME_SUM, atol=ZERO)
+    ends_of_model = peer.estimator_.predict(X, quantiles=[0.05, 0.95])
+    np.testing.assert_allclose(ends, ends_of_model, rtol=SAME_SUM, atol=ZERO)
 
 
 class Silent(StandIn):
@@ -143,9 +143,9 @@ class Wide(Treeffuser):
 
 
 def test_what_is_no_law_is_refused_in_a_sentence():
-    for given, error in ((Silent, InvalidParameter), (Short, InvalidData), (Wide, InvalidData)):
+    for kind, error in ((Silent, InvalidParameter), (Short, InvalidData), (Wide, InvalidData)):
         with pytest.raises(error, match=r"\.$"):
-            PeerRegressor(given()).fit(X, Y).predict_distribution(X)
+            PeerRegressor(kind()).fit(X, Y).predict_distribution(X)
     for bad in (3, len):
         with pytest.raises((InvalidParameter, TypeError)):
             declare_peer("bad", bad)

@@ -35,17 +35,18 @@ def slow_scale(t, cycle, alpha_max, alpha_min):
     fraction=st.floats(0.0, 1.0),
 )
 def test_schedule_is_that_of_the_paper(n_trees, cycle, alpha, fraction):
-    made = make_schedule(n_trees, "cbsglb", cycle, alpha, 0.66, fraction, True)
+    cycles = make_schedule(n_trees, "cbsglb", cycle, alpha, 0.66, fraction, True)
     expected = [slow_scale(t, cycle, *alpha) for t in range(n_trees)]
-    np.testing.assert_allclose(made.scale, expected, rtol=SAME_SUM)  # the same cosine, vectorised
-    assert made.scale.min() >= alpha[1]
-    assert made.scale.max() <= alpha[0]
+    # The same cosine, vectorised.
+    np.testing.assert_allclose(cycles.scale, expected, rtol=SAME_SUM)
+    assert cycles.scale.min() >= alpha[1]
+    assert cycles.scale.max() <= alpha[0]
     for t in range(n_trees):
         explores = (t % cycle) / cycle < fraction
         if abs((t % cycle) - fraction * cycle) > 1e-6:  # at the border rounding may decide
-            assert made.share[t] == (0.66 if explores else 1.0)
-            assert made.noise[t] == (0.0 if explores else 1.0)
-        assert made.cycle[t] == t // cycle
+            assert cycles.share[t] == (0.66 if explores else 1.0)
+            assert cycles.noise[t] == (0.0 if explores else 1.0)
+        assert cycles.cycle[t] == t // cycle
     plain = make_schedule(n_trees, "csglb", cycle, alpha, 0.66, fraction, False)
     assert (plain.share == 1.0).all()
     assert (plain.noise == 1.0).all()
@@ -75,8 +76,8 @@ def test_masks_belong_to_rows_not_to_places(repeated):
 
 
 def test_masks_change_with_cycles_and_at_the_end_of_exploration():
-    made = make_schedule(11, "cbsglb", 5, (10.0, 1.0), 0.5, 0.6, False)
-    changes = [bool(mask_changes(made, t)) for t in range(11)]
+    schedule = make_schedule(11, "cbsglb", 5, (10.0, 1.0), 0.5, 0.6, False)
+    changes = [bool(mask_changes(schedule, t)) for t in range(11)]
     assert [t for t in range(11) if changes[t]] == [0, 3, 5, 8, 10]
     always = make_schedule(11, "cbsglb", 5, (10.0, 1.0), 0.5, 1.0, False)
     assert [t for t in range(11) if mask_changes(always, t)] == [0, 5, 10]

@@ -208,10 +208,10 @@ def test_splitters_decide_which_rows_choose(kind, data, monkeypatch):
     plain = rule.fit_clocks
     from gbuq_core.boosting import base
 
-    def watched(*given):
-        (splits,) = (part for part in given if isinstance(part, list))
+    def watched(*arguments):
+        (splits,) = (part for part in arguments if isinstance(part, list))
         seen.append(splits)
-        return plain(*given)
+        return plain(*arguments)
 
     monkeypatch.setattr(base, "fit_clocks", watched)
     small = {**SMALL, "n_trees": 10, "n_members": 2}

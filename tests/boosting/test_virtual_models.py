@@ -105,15 +105,15 @@ def test_catboost_reads_the_rows_once(data, monkeypatch):
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=np.where(y > 0.0, "yes", "no"))
     model = catboost.CatBoostRegressor(cat_features=["kind"], **QUIET).fit(table, y)
     expected = np.stack([model.predict(table, ntree_end=t) for t in (10, 20, 30, 40)])
-    made, begin = [], catboost.Pool.__init__
+    pools, begin = [], catboost.Pool.__init__
 
     def count(self, *args, **knobs):
-        made.append(self)
+        pools.append(self)
         begin(self, *args, **knobs)
 
     monkeypatch.setattr(catboost.Pool, "__init__", count)
     members = VirtualEnsemble(model, step=10, start=0.0).predict_members(table)
-    assert len(made) == 1
+    assert len(pools) == 1
     # CatBoost adds the trees of all stages at once: rounding.
     np.testing.assert_allclose(members[..., 0], expected, rtol=SAME_SUM, atol=ZERO)
 

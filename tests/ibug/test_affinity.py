@@ -186,10 +186,10 @@ def test_leaf_density_equals_the_twin(rng):
     np.testing.assert_allclose(
         leaf_density(train).visited, naive_density(leaves, leaves), rtol=SAME_SUM
     )
-    asked = leaf_density(train, query)
-    np.testing.assert_allclose(asked.visited, naive_density(leaves, query), rtol=SAME_SUM)
-    np.testing.assert_array_equal(asked.n_leaves, [len(np.unique(column)) for column in leaves.T])
-    np.testing.assert_allclose(asked.largest[3], 1 / 80)
+    density = leaf_density(train, query)
+    np.testing.assert_allclose(density.visited, naive_density(leaves, query), rtol=SAME_SUM)
+    np.testing.assert_array_equal(density.n_leaves, [len(np.unique(column)) for column in leaves.T])
+    np.testing.assert_allclose(density.largest[3], 1 / 80)
 
 
 def test_leaf_density_of_two_byte_trees(rng):

@@ -190,7 +190,7 @@ def test_a_choice_is_searched_once_and_only_so_many_are_kept(table, gbm, monkeyp
     search = "gbuq_core.ibug.recalibrating.nearest"
     from gbuq_core.ibug.affinity import nearest
 
-    monkeypatch.setattr(search, lambda *given: seen.append(1) or nearest(*given))
+    monkeypatch.setattr(search, lambda *arguments: seen.append(1) or nearest(*arguments))
     for _ in range(3):
         for k in CANDIDATES[:5]:
             model.setting_for(k, n_trees_sampled=4)

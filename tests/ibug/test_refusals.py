@@ -63,9 +63,9 @@ def bad_fits(X, y):
     gaps[3, 1], infinite[3, 1] = np.nan, np.inf
     gap_y = np.where(np.arange(len(y)) == 5, np.nan, y)
     own = IBUGRegressor(clone(gbm), random_state=0)
-    given = IBUGRegressor(short, 5)
+    estimator = IBUGRegressor(short, 5)
     labels = GradientBoostingClassifier(n_estimators=2)
-    yield "features", given, (X, y), "trained on 2 features, but X has 3"
+    yield "features", estimator, (X, y), "trained on 2 features, but X has 3"
     yield "classifier", IBUGRegressor(labels), (X, y), "is a classifier"
     fitted = clone(labels).fit(X, y > 6)
     yield "fitted classifier", IBUGRegressor(fitted, 5), (X, y), "classifier"
@@ -103,9 +103,9 @@ def bad_fits(X, y):
 
 def test_bad_input_is_refused_in_a_sentence(table):
     X, y = table[0][:60], table[1][:60]
-    for name, estimator, given, text in bad_fits(X, y):
+    for name, estimator, arguments, text in bad_fits(X, y):
         with pytest.raises(GbuqError, match=text) as caught:
-            estimator.fit(*given)
+            estimator.fit(*arguments)
         message = str(caught.value)
         assert len(message.splitlines()) == 1, name
         assert message.endswith("."), name

@@ -118,12 +118,12 @@ def test_neighbours_are_those_of_repeated_rows(table, trees):
     neighborhood = weighted.find_neighborhood(X[:30], 7)
     assert neighborhood.n_places >= 7
     for row in range(30):
-        taken = neighborhood.places(7)[row].astype(int)
+        times = neighborhood.places(7)[row].astype(int)
         own = neighborhood.indices[row]
-        np.testing.assert_array_equal(kept[own].repeat(taken), place[copies[row]])
-        np.testing.assert_array_equal(neighborhood.affinities[row].repeat(taken), near[row])
+        np.testing.assert_array_equal(kept[own].repeat(times), place[copies[row]])
+        np.testing.assert_array_equal(neighborhood.affinities[row].repeat(times), near[row])
         used = indices[row] >= 0
-        np.testing.assert_array_equal(indices[row][used], own[taken > 0])
+        np.testing.assert_array_equal(indices[row][used], own[times > 0])
         assert (affinities[row][~used] == 0).all()
     targets = weighted.neighbor_targets(X[:30])
     np.testing.assert_array_equal(np.isnan(targets), indices < 0)
@@ -135,8 +135,8 @@ def test_neighbours_are_those_of_repeated_rows(table, trees):
     path, other = weighted.scale_path(X[:30]), repeated.scale_path(X[:30])
     np.testing.assert_array_equal(path.n_neighbors, other.n_neighbors)
     np.testing.assert_allclose(path.scale, other.scale, rtol=1e-7, atol=NEAR_ZERO)
-    for asked in (None, X[:30]):
-        left, right = weighted.leaf_density(asked), repeated.leaf_density(asked)
+    for query in (None, X[:30]):
+        left, right = weighted.leaf_density(query), repeated.leaf_density(query)
         np.testing.assert_allclose(left.visited, right.visited)
         np.testing.assert_allclose(left.largest, right.largest)
     # A neighbourhood stands in for its rows, for any k that it fills.
@@ -177,19 +177,19 @@ def test_fractions_take_shares_of_the_places(seed, k):
     leaves = rng.integers(0, 3, (40, 6))
     weight = rng.integers(1, 17, 40) / 8.0
     train = pack_leaves(leaves)
-    asked = rng.integers(0, 3, (5, 6))
-    near = nearest_places(train, asked, k, weight)
+    query = rng.integers(0, 3, (5, 6))
+    near = nearest_places(train, query, k, weight)
     y = rng.normal(size=40)
     std = running_std(y[near.indices], [k], weight[near.indices])[:, 0]
-    for row, counts in enumerate(count_affinities(train, asked)):
-        left, taken = float(k), np.zeros(40)
+    for row, counts in enumerate(count_affinities(train, query)):
+        left, shares = float(k), np.zeros(40)
         for i in np.argsort(-counts.astype(int), kind="stable"):
-            taken[i] = min(weight[i], left)
-            left -= taken[i]
-        own = np.flatnonzero(taken)
+            shares[i] = min(weight[i], left)
+            left -= shares[i]
+        own = np.flatnonzero(shares)
         assert set(own) <= set(near.indices[row])
-        mean = np.average(y, weights=taken)
-        expected = np.sqrt(np.average((y - mean) ** 2, weights=taken))
+        mean = np.average(y, weights=shares)
+        expected = np.sqrt(np.average((y - mean) ** 2, weights=shares))
         assert std[row] == pytest.approx(expected, abs=1e-7)
 
 

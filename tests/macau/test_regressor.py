@@ -206,10 +206,10 @@ def test_paths_are_those_of_the_trees(table):
     for number, tree in enumerate(forest.estimators_):
         visited = tree.decision_path(X).toarray().astype(bool)
         for row in range(20):
-            asked = tree.tree_.feature[visited[row]]
+            features = tree.tree_.feature[visited[row]]
             leaf = first + leaves[row, number]
             mine = paths.features[paths.begin[leaf] : paths.begin[leaf + 1]]
-            np.testing.assert_array_equal(mine, np.unique(asked[asked >= 0]))
+            np.testing.assert_array_equal(mine, np.unique(features[features >= 0]))
         first += source.leaf_counts[number]
 
 
@@ -270,7 +270,7 @@ def test_trees_without_a_split_share_one_model(rng, monkeypatch):
     monkeypatch.setattr(
         regressor,
         "fit_linear_leaves",
-        lambda *given: fitted.append(given[2:4]) or own(*given),
+        lambda *arguments: fitted.append(arguments[2:4]) or own(*arguments),
     )
     model = MacauRegressor(n_trees=5, random_state=0, n_jobs=1).fit(X, X[:, 0])
     assert [span for span in fitted if span[0] < span[1]] == [(0, 1)]  # the last one is empty

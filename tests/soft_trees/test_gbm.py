@@ -39,10 +39,10 @@ def test_stages_add_up_to_the_functions(gap, model):
 
 def test_each_tree_is_fitted_to_what_draws_of_all_earlier_ones_leave(gap, model, monkeypatch):
     """Algorithm 1 replayed: the residuals that `fit_tree` is given, and who is drawn for them."""
-    given, fit_tree = [], boosting_machine.fit_tree
+    fits, fit_tree = [], boosting_machine.fit_tree
 
     def watch(shape, matrix, target, *others):
-        given.append((matrix, target.copy()))
+        fits.append((matrix, target.copy()))
         return fit_tree(shape, matrix, target, *others)
 
     monkeypatch.setattr(boosting_machine, "fit_tree", watch)
@@ -51,11 +51,11 @@ def test_each_tree_is_fitted_to_what_draws_of_all_earlier_ones_leave(gap, model,
         again.posterior_[2].mean, model.posterior_[2].mean
     )  # same seed, same result
     whole = inner(gap, model)
-    np.testing.assert_allclose(given[0][1], whole, rtol=SAME_SUM)
-    taken = [whole - target for _, target in given]
+    np.testing.assert_allclose(fits[0][1], whole, rtol=SAME_SUM)
+    sums = [whole - target for _, target in fits]
     # One tree's draw, then those of two: none is its posterior mean, and the first tree is drawn
     # anew for the third.
-    matrix = given[0][0]
+    matrix = fits[0][0]
     for number in (1, 2):
         draws = [
             tree.posterior.draw(
@@ -67,10 +67,10 @@ def test_each_tree_is_fitted_to_what_draws_of_all_earlier_ones_leave(gap, model,
             draw_moments(tree.shape, tree.beta, theta, matrix).means[0]
             for tree, theta in zip(again.trees_, draws, strict=False)
         )
-        np.testing.assert_allclose(taken[number], expected, rtol=CANCELLED, atol=ZERO)
+        np.testing.assert_allclose(sums[number], expected, rtol=CANCELLED, atol=ZERO)
     first = again.trees_[0]
     at_mean = draw_moments(first.shape, first.beta, first.posterior.mean[None], matrix).means[0]
-    assert np.abs(taken[1] - at_mean).max() > 1e-3
+    assert np.abs(sums[1] - at_mean).max() > 1e-3
 
 
 def test_the_noise_is_inverse_gamma_given_the_residuals(gap, model):
