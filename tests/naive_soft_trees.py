@@ -1,13 +1,30 @@
 """Slow, obvious twins of the soft trees: one row, one leaf, one formula at a time."""
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from gbuq_core.seeding import bits_at, normal_at, stream
 from gbuq_core.soft_trees import gaussian_kernels as purposes
-from gbuq_core.soft_trees.forward import log_likelihood
-from gbuq_core.soft_trees.layout import softplus
+from gbuq_core.soft_trees.block_kernels import allocate_scratch
+from gbuq_core.soft_trees.class_kernels import class_gradient
+from gbuq_core.soft_trees.layout import inverse_softplus, softplus
+from gbuq_core.soft_trees.mean_kernels import mean_gradient
+from gbuq_core.soft_trees.mixture_kernels import mixture_gradient
+
+LogLikelihood = namedtuple("LogLikelihood", "value gradient noise_gradient")
+
+
+def log_likelihood(shape, beta, theta, X, y, noise=1.0):
+    """By the kernels of training: the value, its gradient, its derivative in the raw noise."""
+    kernel = {"mixture": mixture_gradient, "mean": mean_gradient, "classes": class_gradient}
+    gradient, raw_noise = np.zeros(shape.n_parameters + 1), float(inverse_softplus(noise))
+    value = kernel[shape.output](
+        shape.codes, beta, theta, raw_noise, np.ascontiguousarray(X.T), y,
+        allocate_scratch(shape.codes), gradient,
+    )  # fmt: skip
+    return LogLikelihood(value, gradient[:-1], gradient[-1])
 
 
 def log_sigmoid(z):

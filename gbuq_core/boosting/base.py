@@ -309,16 +309,13 @@ class BoostedEnsemble(Savable, BaseEstimator):
         self,
         X: Any,
         finish: Callable[[np.ndarray], Sequence[np.ndarray]],
-        truncation_step: int | None = None,
-        truncation_start: float | None = None,
-        n_members: int | None = None,
-        burn_in_cycles: int | None = None,
+        *members: Any,
     ) -> list[np.ndarray]:
-        """What ``finish`` makes of raw outputs (n_members, n_rows, n_outputs), block by block."""
+        """What ``finish`` makes of raw outputs (n_members, n_rows, n_outputs), block by block;
+        ``members`` are the arguments of `chosen_members`.
+        """
         matrix, _ = self._encode(X)
-        points, limit = self.chosen_members(
-            truncation_step, truncation_start, n_members, burn_in_cycles
-        )
+        points, limit = self.chosen_members(*members)
         stages = self._stages_for(points)
         if len(matrix) < 2 * _BLOCK_ROWS or self.plan_.engine != "numba":
             raw = self._raw(matrix, stages, limit)

@@ -24,17 +24,14 @@ class BoostedEnsembleClassifier(MostProbable, ClassifierMixin, BoostedEnsemble):
     uncertainty is the entropy of the members' mean probabilities, data uncertainty is the mean of
     their entropies, and knowledge uncertainty is the difference, a mutual information (eq. 3-4).
 
-    Parameters that are not named here are as in `BoostedEnsembleRegressor`. A classifier ignores
-    ``standardize_target``, ``mean_weight``, ``tails`` and ``target``.
+    Parameters and attributes that are not named here are as in `BoostedEnsembleRegressor`. A
+    classifier ignores ``standardize_target``, ``mean_weight``, ``tails`` and ``target``.
 
     Parameters
     ----------
     temperature : {"catboost", "posterior"} or float
-        The diffusion temperature: a number, "catboost" for that of CatBoost's posterior sampling
-        (the number of rows), or "posterior" for sampling from the posterior (1). Lower means more
-        noise. At "catboost" the noise has one size for all rows, as in CatBoost. Otherwise it has
-        the covariance that the posterior needs: it follows each row's predicted probabilities, so
-        rows that the model is sure of get little noise.
+        As in `BoostedEnsembleRegressor`, but the noise that the posterior needs follows each row's
+        predicted probabilities: rows that the model is sure of get little.
     class_weight : None, "balanced" or dict
         How many rows a row of each class counts as, times its ``sample_weight``. "balanced": all
         classes weigh the same together, and a row weighs 1 on average. A dict gives a number for
@@ -51,9 +48,6 @@ class BoostedEnsembleClassifier(MostProbable, ClassifierMixin, BoostedEnsemble):
     classes_ : (n_classes,)
     stopping_, clocks_ : str or None, ClassClocks or None
         The rule that was followed, and the trees and the temperature that it chose.
-    n_features_in_, feature_names_in_, is_category_, n_rows_, total_weight_, n_cells_, n_trees_,
-    fit_seconds_, memory_bytes_, feature_importances_, traces_, plan_, langevin_, seed_ : as in
-        `BoostedEnsembleRegressor`.
 
     Examples
     --------

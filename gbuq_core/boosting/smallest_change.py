@@ -27,7 +27,7 @@ from gbuq_core.inputs import as_table, check_new_rows
 from gbuq_core.jobs import effective_n_jobs, parallel_map, stage, tick
 from gbuq_core.presentation import number_between
 from gbuq_core.trees.binning import Bins, ColumnCoding, apply_bins, apply_encoding
-from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
+from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice, check_number
 
 CATEGORY_COST = 1.0  # of another category, and of a value in place of a missing one
@@ -199,10 +199,7 @@ class _Search:
         self._stages = ensemble._stages_for(self._points).astype(np.int64)
         matrix = apply_encoding(ensemble.encoding_, table)[0]
         self._own = apply_bins(self._models.bins, matrix)[:, 0]
-        self._used = self._used_codes()
-
-    def _used_codes(self) -> list[np.ndarray]:
-        return _used_codes(self._models, self._n_models, int(self._stages[-1]))
+        self._used = _used_codes(self._models, self._n_models, int(self._stages[-1]))
 
     def uncertainty(self, table: pd.DataFrame) -> Uncertainty:
         """As `predict_uncertainty` says it."""
@@ -314,7 +311,7 @@ class _Search:
         near = np.flatnonzero((cost > 0.0) & (cost <= (math.inf if best is None else best.cost)))
         raw = self._grid(axes, shape)[:, :, near]
         members = self._ensemble._finish_members(self._ensemble._pick_members(raw, self._points))
-        doubt = getattr(_decompose(self._ensemble, members), self._kind)
+        doubt = getattr(self._ensemble._decompose(members), self._kind)
         good = np.flatnonzero(doubt <= self._most)
         if not len(good):
             return None, float(doubt.min())
@@ -402,12 +399,6 @@ def _spread(borders: np.ndarray) -> float:
     lower, upper = np.quantile(borders, (0.25, 0.75))
     spread = float(upper - lower) / 1.349 or float(borders[-1] - borders[0]) / 4.0
     return spread if spread > 0.0 and math.isfinite(spread) else max(abs(float(borders[0])), 1.0)
-
-
-def _decompose(ensemble: Any, members: np.ndarray) -> Uncertainty:
-    if isinstance(ensemble, BoostedEnsembleClassifier):
-        return decompose_classification(members)
-    return decompose_regression(members[..., 0], members[..., 1])
 
 
 def _positions(fixed: Sequence[int | str], table: pd.DataFrame) -> Iterator[int]:

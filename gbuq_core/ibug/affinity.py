@@ -139,16 +139,12 @@ class Neighbours(NamedTuple):
         )  # fmt: skip
 
 
-def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
-    """Keep the leaves of the training rows in one or two bytes each."""
+def pack_leaves(leaves: np.ndarray | Iterable[Any], n_rows: int = 0) -> TrainLeaves:
+    """Keep the leaves of the training rows in one or two bytes each; of chunks with ``n_rows``."""
     need_kernels("neighbours")
-    chunks: Iterable[Any]
+    chunks: Iterable[Any] = leaves
     if isinstance(leaves, np.ndarray):
         chunks, n_rows = [leaves], len(leaves)
-    else:
-        chunks = leaves
-        if n_rows is None:
-            raise InvalidData("n_rows must be given when the leaves come in chunks.")
     packer: _Packer | None = None
     for chunk in chunks:
         matrix = check_leaves(chunk)
@@ -246,27 +242,9 @@ def encode(train: TrainLeaves, leaves: np.ndarray, trees: np.ndarray) -> np.ndar
     return codes
 
 
-def check_trees(trees: Any, n_trees: int) -> np.ndarray:
-    """Return the positions of the trees that count, (m,) int64, each at most once."""
-    if trees is None:
-        return np.arange(n_trees)
-    if isinstance(trees, slice):
-        chosen = np.arange(n_trees)[trees]
-    else:
-        chosen = np.asarray(trees)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
-        raise InvalidData("trees must be a list of at least one tree position.")
-    if chosen.min() < 0 or chosen.max() >= n_trees or len(np.unique(chosen)) < len(chosen):
-        raise InvalidData(
-            f"trees must hold different positions from 0 to {n_trees - 1}; got {len(chosen)} "
-            f"positions from {chosen.min()} to {chosen.max()}."
-        )
-    return chosen.astype(np.int64)
-
-
 def _order_trees(train: TrainLeaves, trees: Any) -> TreeOrder:
     """Trees with one-byte codes first."""
-    chosen = check_trees(trees, train.n_trees)
+    chosen = np.arange(train.n_trees) if trees is None else np.asarray(trees, np.int64)
     narrow = train.planes.high_row[chosen] < 0
     return TreeOrder(np.concatenate([chosen[narrow], chosen[~narrow]]), int(narrow.sum()))
 

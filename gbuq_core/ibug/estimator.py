@@ -413,7 +413,9 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "y_train_")
         if isinstance(X, Neighborhood):
             return self._check_neighborhood(X).loc
-        return self._predict_loc(X)
+        table = self._check_new(X)
+        with missing_explained(table, self.model_):
+            return np.asarray(self._rows.source.predict(table), dtype=np.float64)
 
     def predict_distribution(
         self,
@@ -469,8 +471,8 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         k, _ = self._resolve(X, n_neighbors, n_trees_sampled, tree_order)
         family = self.posterior_ if posterior is None else posterior
         check_posterior_memory(family, count_rows(X), k)
-        given = (n_neighbors, calibrate, n_trees_sampled, tree_order)
-        parts = self._each_posterior(X, posterior, posterior_fit, *given)
+        choices = (n_neighbors, calibrate, n_trees_sampled, tree_order)
+        parts = self._each_posterior(X, posterior, posterior_fit, *choices)
         return join_posteriors(list(parts))
 
     def predict_density(
@@ -731,12 +733,6 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
                 "This neighbourhood belongs to another fit: search again with find_neighborhood."
             )
         return neighborhood
-
-    def _predict_loc(self, X: Any) -> FloatArray:
-        """The model's prediction, (n_samples,)."""
-        table = self._check_new(X)
-        with missing_explained(table, self.model_):
-            return np.asarray(self._rows.source.predict(table), dtype=np.float64)
 
     def _check_new(self, X: Any) -> Any:
         return self._encode(check_rows(self, X, reset=False))

@@ -175,11 +175,11 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 FITS = ("matched", "likelihood")
 
 
-def check_family(family: Any, targets: ArrayLike, extra: tuple[str, ...] = ()) -> str:
-    """Return ``family`` if it is one of `FAMILIES` (or of ``extra``) and fits such targets."""
-    name = check_choice("posterior", family, (*FAMILIES, *extra))
+def check_family(family: Any, targets: ArrayLike) -> str:
+    """Return ``family`` if it is one of `FAMILIES` and fits such targets."""
+    name = check_choice("posterior", family, tuple(FAMILIES))
     lowest = float(np.min(targets))
-    if name in FAMILIES and FAMILIES[name].positive and lowest <= 0.0:
+    if FAMILIES[name].positive and lowest <= 0.0:
         raise InvalidData(
             f"posterior={name!r} needs targets above 0 and the lowest is {lowest:g}: choose "
             "another family, or shift the target."

@@ -327,8 +327,6 @@ class LeafModels(Savable, BaseEstimator):
         without it.
         """
         rows = next(self._blocks(X_one_row))
-        if len(rows.X) != 1:
-            raise InvalidData(f"leaf_ellipses takes one row; got {len(rows.X)} rows.")
         if self._columns is not None:
             features = self._columns.place_numbers(features)
         return novelty.leaf_ellipses(

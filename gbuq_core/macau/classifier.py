@@ -36,7 +36,8 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
     on the features asked about on the way. The delta method gives the variance of its probability.
     With two classes, the leaf models predict the second class. With more classes, LightGBM grows
     one tree for each class and round, and the leaf models of a tree predict its class against the
-    others. In a scikit-learn forest every tree has models of every class.
+    others. In a scikit-learn forest every tree has models of every class. Parameters and attributes
+    that are not named here are as in `MacauRegressor`.
 
     Parameters
     ----------
@@ -44,17 +45,10 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         Logistic regression (L2 penalty with C = 1), or the class's share q of the leaf's rows with
         the variance ``q (1 - q)``.
     base_model : None, forest or leaf source
-        As in `MacauRegressor`, but a classifier. The labels of a booster, or of a file, must be the
-        sorted classes of y.
-    combine : {"variance", "std"}
-        "variance": the law of total variance. "std": the authors' code, which averages standard
-        deviations and adds them up.
-    tail : {"rise", "clip"}
-        As in `MacauRegressor`.
+        A classifier. The labels of a booster, or of a file, must be the sorted classes of y.
     n_trees : int
         Trees of the forest that is grown without a ``base_model``; with more than two classes,
         trees of each class.
-    max_leaves, min_child_samples, subsample, n_jobs, random_state : as in `MacauRegressor`
     inference : {"probability", "label"}
         Inference novelty compares this with the probabilities of the leaf's training rows: the
         row's probability, or its label (0 or 1), as in the authors' code.
@@ -62,8 +56,6 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    forest_, n_leaves_, n_features_in_, feature_names_in_, fit_seconds_, memory_bytes_
-        As in `MacauRegressor`.
 
     Notes
     -----

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from gbuq_core.array_checks import check_array
 from gbuq_core.compilers import need_kernels
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
@@ -31,7 +28,6 @@ from gbuq_core.soft_trees.training_kernels import (
     run_mean_steps,
     run_mixture_steps,
 )
-from gbuq_core.validation import check_number
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +43,7 @@ ALL_ROWS_UP_TO = 5_000  # beyond, each step sees a minibatch unless batch_size s
 DEFAULT_BATCH = 1_000
 N_SNAPSHOTS = 60
 START_SCALE = 0.05  # posterior stds at the start
+_START_FACTOR = 0.01  # and the size of V
 START_NOISE = 0.5  # and the noise std of a mean output, in units of the target's std
 _CHUNK_SECONDS = 0.04  # between two looks at whether anybody still wants the result
 _HEAT = 0.2  # share of the steps after which the best of several starts goes on alone
@@ -84,21 +81,9 @@ def training_plan(
     seed: int = 0,
     member: int = 0,
 ) -> Plan:
-    """Return how to train, for `run_steps`."""
-    for name, value in (("beta", beta), ("prior_scale", prior_scale)):
-        check_number(name, value, 0, low_open=True)
-    check_number("learning_rate", learning_rate, 0, low_open=True)
-    check_number("warm_up", warm_up, 0, 1)
-    for name, value, low in (("n_steps", n_steps, 1), ("n_draws", n_draws, 1), ("rank", rank, 0)):
-        check_number(name, value, low, integer=True)
-    if batch_size is not None:
-        check_number("batch_size", batch_size, 1, integer=True)
+    """Return how to train, for `run_steps`, by numbers that are checked already."""
     if learn_noise is None:
         learn_noise = shape.output == "mean"
-    elif learn_noise and shape.output != "mean":
-        raise InvalidParameter(
-            "Only a tree with output='mean' has noise to learn: set learn_noise=False."
-        )
     return Plan(
         shape.codes,
         float(beta),
@@ -118,28 +103,17 @@ def training_plan(
 
 def start_state(
     shape: TreeShape,
-    mean: Any,
-    scale: Any,
+    mean: np.ndarray,
+    scale: float,
     rank: int,
     *,
     noise: float = 1.0,
-    factor_scale: float = 0.01,
     n_rows: int = 0,
     seed: int = 0,
     member: int = 0,
 ) -> State:
-    """Return a state to train from."""
+    """Return a state to train from: a posterior at ``mean`` (n_parameters,) of stds ``scale``."""
     n = shape.n_parameters
-    mean = check_array("mean", mean, 1)
-    if mean.shape != (n,):
-        raise InvalidParameter(
-            f"mean must have {n} entries, one for each parameter of the tree; got {len(mean)}."
-        )
-    check_number("rank", rank, 0, integer=True)
-    check_number("noise", noise, 0, low_open=True)
-    scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), (n,))
-    if not (np.isfinite(scale).all() and (scale > 0).all()):
-        raise InvalidParameter("scale must be finite and greater than 0.")
     values = np.empty((2 + rank) * n + 1)
     state = State(
         values, values[:n], values[n : 2 * n], values[2 * n : -1].reshape(rank, n), values[-1:],
@@ -147,9 +121,9 @@ def start_state(
         np.arange(n_rows, dtype=np.int64),
     )  # fmt: skip
     state.mean[:] = mean
-    state.raw_scale[:] = inverse_softplus(scale)
+    state.raw_scale[:] = inverse_softplus(np.full(n, scale))
     state.raw_noise[0] = inverse_softplus(noise)
-    start_columns(np.uint64(seed), member, float(factor_scale), state.columns)
+    start_columns(np.uint64(seed), member, _START_FACTOR, state.columns)
     return state
 
 
@@ -181,8 +155,6 @@ def start_means(
         chosen = np.sort(rng.choice(len(X), MAX_START_ROWS, replace=False))
         X, target = X[chosen], target[chosen]
     theta = np.zeros(shape.n_parameters)
-    if len(X) == 0:
-        return theta
     parts = shape.split(theta)  # views
     reach = _place_gates(shape, X, beta, rng, parts)
     if shape.output == "classes":

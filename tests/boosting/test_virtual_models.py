@@ -131,15 +131,6 @@ def test_a_catboost_file_and_its_model_agree(data, tmp_path):
     )
 
 
-def test_catboost_categories(data):
-    X, y = data
-    table = pd.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "left", "right")})
-    model = catboost.CatBoostRegressor(cat_features=["kind"], **QUIET).fit(table, y)
-    theirs = model.virtual_ensembles_predict(table, "VirtEnsembles", virtual_ensembles_count=5)
-    members = VirtualEnsemble(model, step=4).predict_members(table)
-    np.testing.assert_allclose(members[..., 0], theirs[..., 0].T, atol=1e-6)
-
-
 # The others: each member is the library's own truncated prediction, bit for bit
 
 REGRESSORS = {

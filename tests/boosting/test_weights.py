@@ -39,15 +39,17 @@ def table():
     return heart.X[rows], np.round(8 * heart.y[rows] + rng.normal(0, 4, 200)) / 8, weight
 
 
-def target_for(kind, y):
-    return np.digitize(y, [-0.2, 0.5]) if kind is BoostedEnsembleClassifier else y
+@pytest.fixture
+def rows(kind, table):
+    """The table with a target for the kind of model."""
+    X, y, weight = table
+    return X, np.digitize(y, [-0.2, 0.5]) if kind is BoostedEnsembleClassifier else y, weight
 
 
 @BOTH
 @pytest.mark.parametrize("knobs", WHOLE, ids=str)
-def test_whole_weights_equal_repeated_rows(table, kind, knobs):
-    X, y, weight = table
-    y = target_for(kind, y)
+def test_whole_weights_equal_repeated_rows(rows, kind, knobs):
+    X, y, weight = rows
     knobs = {**SMALL, "standardize_target": False, **knobs}
     weighted = kind(**knobs).fit(X, y, sample_weight=weight)
     repeated = kind(**knobs).fit(X.repeat(weight, axis=0), y.repeat(weight))
@@ -63,9 +65,8 @@ def test_whole_weights_equal_repeated_rows(table, kind, knobs):
 
 @BOTH
 @pytest.mark.parametrize("method", ["sglb", "sgb"])
-def test_weights_of_one_change_nothing(table, kind, method):
-    X, y, _ = table
-    y = target_for(kind, y)
+def test_weights_of_one_change_nothing(rows, kind, method):
+    X, y, _ = rows
     plain = kind(**SMALL, method=method).fit(X, y)
     for ones in (np.ones(len(y)), [1] * len(y), 1.0):
         same = kind(**SMALL, method=method).fit(X, y, sample_weight=ones)
@@ -73,10 +74,9 @@ def test_weights_of_one_change_nothing(table, kind, method):
 
 
 @BOTH
-def test_rows_of_weight_zero_are_left_out(table, kind):
+def test_rows_of_weight_zero_are_left_out(rows, kind):
     """Also from the folds, the groups and the classes."""
-    X, y, weight = table
-    y = target_for(kind, y)
+    X, y, weight = rows
     knobs = {**SMALL, "stopping": "two_clocks"}
     groups = np.arange(len(y)) % 7
     some = weight > 0
@@ -218,10 +218,9 @@ def test_clocks_count_weighted_rows(rng):
 
 @BOTH
 @pytest.mark.parametrize("stopping", ["two_clocks", "early"])
-def test_the_rows_that_choose_are_weighted(table, kind, stopping):
+def test_the_rows_that_choose_are_weighted(rows, kind, stopping):
     """The callers' own rows count once; all others as they weigh."""
-    X, y, weight = table
-    y = target_for(kind, y)
+    X, y, weight = rows
     model = kind(**{**SMALL, "stopping": stopping})
     model.fit(X, y, X[:50], y[:50], sample_weight=weight)
     assert model.total_weight_ == weight.sum() + 50
@@ -254,9 +253,8 @@ def test_class_weights_are_weights_of_rows(table):
 
 
 @BOTH
-def test_weights_that_are_none(table, kind):
-    X, y, _ = table
-    y = target_for(kind, y)
+def test_weights_that_are_none(rows, kind):
+    X, y, _ = rows
     for bad, why in (
         (np.full(200, -1.0), r"^sample_weight holds negative, missing or infinite values\.$"),
         (np.full(200, np.nan), r"^sample_weight holds negative, missing"),

@@ -90,21 +90,6 @@ def test_narrow_and_wide_trees_mix(rng):
     np.testing.assert_array_equal(count_affinities(train, query, chosen), counts)
 
 
-def test_a_row_shares_all_trees_with_itself_and_affinity_is_symmetric(rng):
-    leaves = draw_leaves(rng, 60, 30, 4)
-    counts = count_affinities(pack_leaves(leaves), leaves)
-    np.testing.assert_array_equal(np.diag(counts), 30)
-    np.testing.assert_array_equal(counts, counts.T)
-
-
-def test_the_order_of_training_rows_does_not_change_affinities(rng):
-    leaves, query = draw_leaves(rng, 300, 20, 5), draw_leaves(rng, 4, 20, 5)
-    shuffled = rng.permutation(300)
-    first = nearest(pack_leaves(leaves), query, 30)
-    second = nearest(pack_leaves(leaves[shuffled]), query, 30)
-    np.testing.assert_array_equal(first.affinities, second.affinities)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_threads_do_not_change_the_result(n_jobs, rng):
     train = pack_leaves(draw_leaves(rng, 800, 30, 5))
@@ -225,17 +210,9 @@ def test_impossible_leaves_are_refused(leaves, message, rng):
         nearest(train, leaves, 3)
 
 
-@pytest.mark.parametrize("trees", [[], [5], [-1], [1, 1], [[0]], [0.5], slice(3, 3)])
-def test_impossible_trees_are_refused(trees, rng):
-    train = pack_leaves(draw_leaves(rng, 50, 5, 3))
-    with pytest.raises(InvalidData, match="trees must"):
-        nearest(train, np.zeros((1, 5), int), 3, trees)
-
-
 @pytest.mark.parametrize(
     ("chunks", "n_rows", "message"),
     [
-        ([np.zeros((2, 3), int)], None, "n_rows must be given"),
         ([np.zeros((2, 3), int)], 3, "hold fewer rows"),
         ([np.zeros((2, 3), int)] * 2, 3, "do not make a matrix"),
         ([np.zeros((2, 3), int), np.zeros((1, 2), int)], 3, "do not make a matrix"),

@@ -136,35 +136,32 @@ def bad_models(X, y):
     """Models that are not of one output and one task, and what is said of each."""
     both, classes = np.column_stack([y, 2 * y]), np.digitize(y, [0.3, 0.6])
     one_output = "a regression model with one output is needed"
-    yield "forest", RandomForestRegressor(3).fit(X, both), "has 2 outputs, but " + one_output
+    yield RandomForestRegressor(3).fit(X, both), "has 2 outputs, but " + one_output
     multi = catboost.CatBoostRegressor(**CATBOOST, loss_function="MultiRMSE").fit(X, both)
-    yield "catboost outputs", multi, "predicts several numbers at once"
+    yield multi, "predicts several numbers at once"
     classifier = catboost.CatBoost({**CATBOOST, "loss_function": "MultiClass"}).fit(X, classes)
-    yield "catboost classes", classifier, "is a classifier, but " + one_output
+    yield classifier, "is a classifier, but " + one_output
     options = {"verbose": -1, "num_threads": 1}
     for objective in ({"objective": "multiclass", "num_class": 3}, {"objective": "binary"}):
         target = classes if "num_class" in objective else classes > 0
         booster = lightgbm.train({**options, **objective}, lightgbm.Dataset(X, target), 3)
-        yield objective["objective"], booster, "is a classifier, but " + one_output
+        yield booster, "is a classifier, but " + one_output
     xgb = {"n_estimators": 3, "n_jobs": 1}
-    yield "xgboost outputs", xgboost.XGBRegressor(**xgb).fit(X, both), "has 2 outputs"
+    yield xgboost.XGBRegressor(**xgb).fit(X, both), "has 2 outputs"
     vectors = xgboost.XGBRegressor(**xgb, multi_strategy="multi_output_tree").fit(X, both)
-    yield "xgboost vectors", vectors, "leaves with several values, one an output"
+    yield vectors, "leaves with several values, one an output"
     booster = xgboost.XGBClassifier(**xgb).fit(X, classes).get_booster()
-    yield "xgboost classes", booster, "is a classifier"
+    yield booster, "is a classifier"
     narrow = HistGradientBoostingRegressor(max_iter=3).fit(X[:, :2], y)
-    yield "features", narrow, "was trained on 2 features, but X has 3"
-    yield "text", "model.txt", "A model file has to be read first"
+    yield narrow, "was trained on 2 features, but X has 3"
+    yield "model.txt", "A model file has to be read first"
 
 
 def test_models_of_several_outputs_or_classes_are_refused_by_name(table):
     X, y = table
-    for name, bad, text in bad_models(X, y):
-        with pytest.raises(GbuqError, match=text) as caught:
+    for bad, text in bad_models(X, y):
+        with refused(GbuqError, text):
             IBUGRegressor(bad, 5).fit(X, y)
-        message = str(caught.value)
-        assert len(message.splitlines()) == 1, name
-        assert message.endswith("."), name
 
 
 def test_model_files_that_are_damaged_or_lie_are_refused(table):

@@ -57,58 +57,53 @@ def test_a_neighbourhood_holds_no_more_than_was_searched(model, new):
 
 
 def bad_fits(X, y):
-    """What is wrong, the estimator, and what to fit it to."""
+    """The estimator, what to fit it to, and what is wrong."""
     gbm = GradientBoostingRegressor(**GBM)
     gaps, infinite, short = X.copy(), X.copy(), gbm.fit(X[:, :2], y)
     gaps[3, 1], infinite[3, 1] = np.nan, np.inf
     gap_y = np.where(np.arange(len(y)) == 5, np.nan, y)
     own = IBUGRegressor(clone(gbm), random_state=0)
-    estimator = IBUGRegressor(short, 5)
     labels = GradientBoostingClassifier(n_estimators=2)
-    yield "features", estimator, (X, y), "trained on 2 features, but X has 3"
-    yield "classifier", IBUGRegressor(labels), (X, y), "is a classifier"
+    yield IBUGRegressor(short, 5), (X, y), "trained on 2 features, but X has 3"
+    yield IBUGRegressor(labels), (X, y), "is a classifier"
     fitted = clone(labels).fit(X, y > 6)
-    yield "fitted classifier", IBUGRegressor(fitted, 5), (X, y), "classifier"
-    yield "class", IBUGRegressor(GradientBoostingRegressor), (X, y), "must be an object, not a"
-    yield "no trees", IBUGRegressor(DummyRegressor()), (X, y), "DummyRegressor"
-    yield "outputs", own, (X, np.column_stack([y, y])), "one value a row, not several targets"
-    yield "constant", own, (X, np.full(len(X), 2.5)), r"only one value \(2.5\)"
-    yield "small y", own, (X, 1e-18 * y), "y varies by only .*, and a std below 1e-15 counts as 0"
-    yield "gap in y", own, (X, gap_y), "y contains NaN or infinity"
-    yield "masked y", own, (X, np.ma.masked_less(y, 5.0)), "y is a masked array"
-    yield "huge y", own, (X, 1e200 * y), "variances overflow above 1e\\+75"
+    yield IBUGRegressor(fitted, 5), (X, y), "classifier"
+    yield IBUGRegressor(GradientBoostingRegressor), (X, y), "must be an object, not a"
+    yield IBUGRegressor(DummyRegressor()), (X, y), "DummyRegressor"
+    yield own, (X, np.column_stack([y, y])), "one value a row, not several targets"
+    yield own, (X, np.full(len(X), 2.5)), r"only one value \(2.5\)"
+    yield own, (X, 1e-18 * y), "y varies by only .*, and a std below 1e-15 counts as 0"
+    yield own, (X, gap_y), "y contains NaN or infinity"
+    yield own, (X, np.ma.masked_less(y, 5.0)), "y is a masked array"
+    yield own, (X, 1e200 * y), "variances overflow above 1e\\+75"
     dates = np.datetime64("2020-01-01") + np.arange(len(y))
-    yield "dates in y", own, (X, dates), "y holds dates or durations"
-    yield "one axis", own, (X[:, 0], y), "got 1D array instead: X must have"
-    yield "text in y", own, (X, ["a"] * len(X)), "y holds values that are not numbers"
+    yield own, (X, dates), "y holds dates or durations"
+    yield own, (X[:, 0], y), "got 1D array instead: X must have"
+    yield own, (X, ["a"] * len(X)), "y holds values that are not numbers"
     frame = pd.DataFrame(X).add_prefix("x").assign(when=dates)
-    yield "dates in X", IBUGRegressor(), (frame, y), "Column 'when' holds neither numbers nor text"
-    yield "gap in X", own, (gaps, y), "contains NaN"
-    yield "infinity", own, (infinite, y), "infinity"
-    yield "lengths", own, (X, y[:-1]), "differ in number"
-    yield "few rows", own, (X[:3], y[:3]), "too few"
-    yield "half a validation", own, (X, y, X), "belong together"
-    yield "order", IBUGRegressor(clone(gbm), tree_order="best"), (X, y), "tree_order must be one of"
-    yield "score", IBUGRegressor(clone(gbm), scoring="mse"), (X, y), "scoring must be one of"
-    yield "family", IBUGRegressor(clone(gbm), posterior="cauchy"), (X, y), "posterior must be one"
-    yield "trees", IBUGRegressor(clone(gbm), n_trees_sampled=0), (X, y), "n_trees_sampled must be"
-    yield "seed", IBUGRegressor(clone(gbm), random_state="x"), (X, y), "random_state must be"
-    yield "calibrate", IBUGRegressor(clone(gbm), calibrate="yes"), (X, y), "calibrate must be True"
-    yield "share", IBUGRegressor(clone(gbm), validation_fraction=1.5), (X, y), "validation_fraction"
+    yield IBUGRegressor(), (frame, y), "Column 'when' holds neither numbers nor text"
+    yield own, (gaps, y), "contains NaN"
+    yield own, (infinite, y), "infinity"
+    yield own, (X, y[:-1]), "differ in number"
+    yield own, (X[:3], y[:3]), "too few"
+    yield own, (X, y, X), "belong together"
+    yield IBUGRegressor(clone(gbm), tree_order="best"), (X, y), "tree_order must be one of"
+    yield IBUGRegressor(clone(gbm), scoring="mse"), (X, y), "scoring must be one of"
+    yield IBUGRegressor(clone(gbm), posterior="cauchy"), (X, y), "posterior must be one"
+    yield IBUGRegressor(clone(gbm), n_trees_sampled=0), (X, y), "n_trees_sampled must be"
+    yield IBUGRegressor(clone(gbm), random_state="x"), (X, y), "random_state must be"
+    yield IBUGRegressor(clone(gbm), calibrate="yes"), (X, y), "calibrate must be True"
+    yield IBUGRegressor(clone(gbm), validation_fraction=1.5), (X, y), "validation_fraction"
     text = pd.DataFrame({"a": ["u", "v"] * (len(X) // 2), "b": X[:, 0], "when": dates})
-    yield "text and dates", IBUGRegressor(), (text, y), "column 'when' holds dates or durations"
-    flat = IBUGRegressor(n_jobs=1)
-    yield "flat X", flat, (np.ones_like(X), y), "CatBoost cannot be fitted"
+    yield IBUGRegressor(), (text, y), "column 'when' holds dates or durations"
+    yield IBUGRegressor(n_jobs=1), (np.ones_like(X), y), "CatBoost cannot be fitted"
 
 
 def test_bad_input_is_refused_in_a_sentence(table):
     X, y = table[0][:60], table[1][:60]
-    for name, estimator, arguments, text in bad_fits(X, y):
-        with pytest.raises(GbuqError, match=text) as caught:
+    for estimator, arguments, text in bad_fits(X, y):
+        with refused(GbuqError, text):
             estimator.fit(*arguments)
-        message = str(caught.value)
-        assert len(message.splitlines()) == 1, name
-        assert message.endswith("."), name
 
 
 def test_validation_rows_count_as_training_rows_of_an_owned_model(table):

@@ -160,10 +160,8 @@ def test_levels_count_as_features_and_repeated_rows_as_rows(rng):
 
 def test_leaf_models_of_all_features_are_those_of_paths_that_hold_them_all(table):
     X, y = table[0][:, :1], table[1]
-    few, every = (
-        MacauRegressor(**SMALL, leaf_features=which).fit(X, y) for which in ("path", "all")
-    )
-    np.testing.assert_array_equal(everything(every, X), everything(few, X))
+    path, every, _ = (everything(model, X) for model in fits_of(X, y).values())
+    np.testing.assert_array_equal(every, path)
 
 
 def test_rows_are_read_in_blocks_without_a_trace(table, monkeypatch):
@@ -318,17 +316,17 @@ def test_the_unit_of_the_target_is_only_a_unit(table, unit, shift):
 def test_models_that_are_no_forest_of_numbers_are_refused(table):
     X, y = table
     boosted = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1).fit(X, y)
-    with refused(InvalidParameter, "adds its trees up"):
-        MacauRegressor(base_model=boosted).fit(X, y)
-    with refused(InvalidParameter, "random forest"):
-        MacauRegressor(base_model=GradientBoostingRegressor(n_estimators=2)).fit(X, y)
-    with refused(InvalidParameter, "DecisionTreeRegressor"):
-        MacauRegressor(base_model=DecisionTreeRegressor()).fit(X, y)
     labels = (y > 0).astype(int)
-    with refused(InvalidParameter, "is a classifier"):
-        MacauRegressor(base_model=RandomForestClassifier(2).fit(X, labels)).fit(X, y)
-    with refused(InvalidParameter, "is a classifier"):
-        MacauRegressor(base_model=RandomForestClassifier(2)).fit(X, y)
+    for base_model, text in (
+        (boosted, "adds its trees up"),
+        (GradientBoostingRegressor(n_estimators=2), "random forest"),
+        (DecisionTreeRegressor(), "DecisionTreeRegressor"),
+        (RandomForestClassifier(2).fit(X, labels), "is a classifier"),
+        (RandomForestClassifier(2), "is a classifier"),
+        (RandomForestRegressor, "pass an instance"),
+    ):
+        with refused(InvalidParameter, text):
+            MacauRegressor(base_model=base_model).fit(X, y)
     codes = np.column_stack([X, np.arange(240) % 4])
     categorical = lightgbm.LGBMRegressor(
         boosting_type="rf",
@@ -344,8 +342,6 @@ def test_models_that_are_no_forest_of_numbers_are_refused(table):
     forest = RandomForestRegressor(2).fit(X, y)
     with refused(InvalidParameter, "trained on 3 features"):
         MacauRegressor(base_model=forest).fit(codes, y)
-    with refused(InvalidParameter, "pass an instance"):
-        MacauRegressor(base_model=RandomForestRegressor).fit(X, y)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     named = RandomForestRegressor(2).fit(frame, y)
     with refused(InvalidData, "in the same order"):

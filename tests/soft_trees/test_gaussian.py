@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from tolerances import SAME_SUM
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.soft_trees.fitting import (
     factor_rate,
     noise_of,
@@ -205,14 +204,3 @@ def test_rank_20_climbs_as_high_as_rank_5(rng):
     # A diverged run ends hundreds of nats lower.
     assert ends[20] > ends[5] - 5.0
     assert factor_rate(20, 0.03) < factor_rate(5, 0.03)
-
-
-def test_refusals_say_what_is_wrong():
-    with pytest.raises(InvalidParameter, match="n_steps must be"):
-        training_plan(TreeShape(1, 1), 10, n_steps=0)
-    with pytest.raises(InvalidParameter, match="noise to learn"):
-        training_plan(TreeShape(1, 1), 10, learn_noise=True)
-    with pytest.raises(InvalidParameter, match="mean must have 10 entries"):
-        start_state(TreeShape(1, 1), np.zeros(3), 0.1, 2)
-    with pytest.raises(InvalidParameter, match="scale must be finite"):
-        start_state(TreeShape(1, 1), np.zeros(10), -0.1, 2)
