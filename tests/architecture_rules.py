@@ -137,14 +137,14 @@ def parsed(module):
 
 @cache
 def nodes_by_kind(module):
-    found, todo = defaultdict(list), [parsed(module)]
+    by_kind, todo = defaultdict(list), [parsed(module)]
     for node in todo:  # as `ast.walk`, in a third of its time, without contexts of names
-        found[type(node)].append(node)
+        by_kind[type(node)].append(node)
         for part in vars(node).values():
             for child in part if type(part) is list else (part,):
                 if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
                     todo.append(child)
-    return found
+    return by_kind
 
 
 def nodes(module, kind):
@@ -157,24 +157,24 @@ HOLD_IMPORTS = ("body", "orelse", "handlers", "finalbody", "cases")  # no expres
 @cache
 def imports(module):
     """All imports but those for type checkers only."""
-    found = []
+    names = []
 
     def visit(node, at_import):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             return
         if isinstance(node, ast.Import):
-            found.extend(Import(alias.name, at_import) for alias in node.names)
+            names.extend(Import(alias.name, at_import) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             for alias in node.names:
-                found.append(Import(f"{base}.{alias.name}", at_import))
+                names.append(Import(f"{base}.{alias.name}", at_import))
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for block in HOLD_IMPORTS:
             for child in getattr(node, block, ()):
                 visit(child, at_import and not inside)
 
     visit(parsed(module), True)
-    return found
+    return names
 
 
 def is_from(name, packages):
@@ -303,8 +303,8 @@ def inlined_functions(module):
 def kernels_live_in_kernel_files(module):
     if module.is_kernels or module.room == "seeding" or module.top != "gbuq_core":
         return []
-    found = (*compiled_functions(module), *inlined_functions(module))
-    return [function.name for function, _ in found]
+    kernels = (*compiled_functions(module), *inlined_functions(module))
+    return [function.name for function, _ in kernels]
 
 
 def kernels_release_the_lock_and_are_cached(module):
@@ -372,8 +372,8 @@ def numbers_and_tables_are_written_in_one_place(module):
     bad = [text for text in texts if re.search(r"\|:?--|--:?\|", text)]
     if module.top == "pages":
         formats = (node.format_spec for node in nodes(module, ast.FormattedValue))
-        formats = (ast.unparse(found) for found in formats if found is not None)
-        bad += [found for found in formats if re.search(r"\.[1-5]g", found)]
+        formats = (ast.unparse(format_) for format_ in formats if format_ is not None)
+        bad += [format_ for format_ in formats if re.search(r"\.[1-5]g", format_)]
     return bad
 
 
@@ -480,8 +480,8 @@ def files_used(modules):
         names = {i.name for i in imports(module)}
         while through := names & offered.keys():
             names = (names - through) | {offered[name] for name in through}
-        found = (by_name.get(name) or by_name.get(name.rpartition(".")[0]) for name in names)
-        used[module.path] = {path for path in found if path and path != module.path}
+        paths = (by_name.get(name) or by_name.get(name.rpartition(".")[0]) for name in names)
+        used[module.path] = {path for path in paths if path and path != module.path}
     return used
 
 
@@ -526,7 +526,7 @@ def may_read(path, other):
 
 def pages_using(modules):
     """For each file of pages/_ui the pages that use it, also through others; app.py is all."""
-    used, found = files_used(modules), defaultdict(set)
+    used, pages = files_used(modules), defaultdict(set)
     for start in (path for path in used if path.parent == UI.parent or path.parts[0] == "app.py"):
         seen, todo = set(), [start]
         while todo:
@@ -537,8 +537,8 @@ def pages_using(modules):
             seen |= own
             todo += own
         for path in seen:
-            found[path].add(start.stem)
-    return found
+            pages[path].add(start.stem)
+    return pages
 
 
 def what_one_page_uses_lives_in_its_folder(modules):
@@ -576,8 +576,8 @@ def folders_do_not_know_each_other(modules):
 def shared_files_say_what_they_are_for(modules):
     """Each file at the top of pages/_ui has its line in the folder's docstring."""
     heads = [m for m in modules if m.path == UI / "__init__.py"]
-    said = "".join(ast.get_docstring(parsed(head)) or "" for head in heads)
-    listed = set(re.findall(r"^ *(\w+) {2,}\S", said, re.MULTILINE))
+    docstrings = "".join(ast.get_docstring(parsed(head)) or "" for head in heads)
+    listed = set(re.findall(r"^ *(\w+) {2,}\S", docstrings, re.MULTILINE))
     shared = {m.path.stem for m in modules if m.path.parent == UI and m.path.suffix == ".py"}
     wrong = (shared - {"__init__"}) ^ listed
     return {UI / "__init__.py": sorted(wrong)} if wrong else {}

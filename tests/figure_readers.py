@@ -64,27 +64,27 @@ def decode_strips(data):
     def read(blob):
         return np.frombuffer(data, np.float32, blob["n"], begin + blob["at"])
 
-    found = []
+    strips = []
     for strip in header["strips"]:
         x = read(strip["x"])
         lines = {line["name"]: read(line["y"]).reshape(-1, x.size) for line in strip["lines"]}
         cursor = strip["frameX"]
-        found.append(DecodedStrip(strip, x, lines, None if cursor is None else read(cursor)))
-    return found
+        strips.append(DecodedStrip(strip, x, lines, None if cursor is None else read(cursor)))
+    return strips
 
 
 def decode_members(data):
     """The members that `gbuq_core.figures.canvas.live.encode_members` wrote, not for a page."""
     header, begin = header_of(data)
-    found = []
+    members = []
     for blob in header["members"]:
         codes = np.frombuffer(data, TYPES[blob["type"]], blob["n"], begin + blob["at"])
         values = np.moveaxis(codes.astype(np.float64).reshape(blob["shape"]), -1, -2)
         if header["family"] == "classes":
             values = values / TOP
             values = np.concatenate([values, 1.0 - values.sum(axis=-1, keepdims=True)], axis=-1)
-        found.append(values)
-    return found
+        members.append(values)
+    return members
 
 
 def unpack_curves(data):
@@ -116,12 +116,12 @@ def unpack_sheaf(part):
 def unpack_table(data):
     """The named arrays of `gbuq_core.figures.near.pack_table`."""
     header, begin = header_of(data)
-    found = {"name": header["store"]}
+    table = {"name": header["store"]}
     for field, blob in header["blobs"].items():
         count = int(np.prod(blob["shape"]))
         flat = np.frombuffer(data, TYPES[blob["type"]], count, begin + blob["at"])
-        found[field] = flat.reshape(blob["shape"])
-    return found
+        table[field] = flat.reshape(blob["shape"])
+    return table
 
 
 def layers(panel, kind, **looks):

@@ -74,14 +74,14 @@ def cells_of(codes):
 
 
 def candidates(n_codes, is_category, has_missing):
-    found = []
+    splits = []
     for feature, size in enumerate(n_codes):
         if is_category[feature]:
             codes = range(size) if size > 2 else range(size - 1)
         else:
             codes = range(0 if has_missing[feature] else 1, size - 1)
-        found += [(feature, code) for code in codes]
-    return found
+        splits += [(feature, code) for code in codes]
+    return splits
 
 
 def goes_right(codes, is_category, feature, code):

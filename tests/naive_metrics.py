@@ -85,8 +85,8 @@ def prr_of_classes(wrong, uncertainty):
     """
     n = len(wrong)
     order = sorted(range(n), key=lambda i: uncertainty[i])
-    found = [100 * sum(wrong[k] for k in order[:i]) / n for i in range(n)]
-    base = found[-1]
+    errors = [100 * sum(wrong[k] for k in order[:i]) / n for i in range(n)]
+    base = errors[-1]
     shares = [(i + 1) / n for i in range(n)]
 
     def area(curve):
@@ -96,7 +96,7 @@ def prr_of_classes(wrong, uncertainty):
     n_wrong = int(base / 100 * n)
     oracle = [base * (1 - i / (base / 100 * n)) for i in range(n_wrong)] + [0.0] * (n - n_wrong)
     random = area([base * (1 - i / n) for i in range(n)])
-    return 100 * (area(found[::-1]) - random) / (area(oracle) - random)
+    return 100 * (area(errors[::-1]) - random) / (area(oracle) - random)
 
 
 def prr_over_tie_orders(errors, uncertainty, prr_without_ties):

@@ -34,8 +34,8 @@ def normal(value, loc, scale):
 
 def five_point_slope(function, at, h):
     """Derivative by the five-point rule; its error is of order h^4."""
-    two, one = function(at + 2 * h) - function(at - 2 * h), function(at + h) - function(at - h)
-    return (8 * one - two) / (12 * h)
+    far, near = function(at + 2 * h) - function(at - 2 * h), function(at + h) - function(at - h)
+    return (8 * near - far) / (12 * h)
 
 
 def draws(seed, chain, step, purpose):
@@ -107,11 +107,11 @@ def nth_visit(labels, kept, mode, n):
 
 def stays(labels):
     """(mode, step) of every entry into another mode than the last one."""
-    found = []
+    visits = []
     for step, label in enumerate(labels):
-        if label >= 0 and (not found or found[-1][0] != label):
-            found.append((label, step))
-    return found
+        if label >= 0 and (not visits or visits[-1][0] != label):
+            visits.append((label, step))
+    return visits
 
 
 def grid_kl(points, probabilities, extent, uniform_share):

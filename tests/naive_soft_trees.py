@@ -46,15 +46,15 @@ def gate_logits(shape, beta, theta, x):
 
 def leaf_log_probabilities(shape, beta, theta, x):
     """Eq. 7: the path to each leaf, root first."""
-    logits, found = gate_logits(shape, beta, theta, x), []
+    logits, totals = gate_logits(shape, beta, theta, x), []
     for leaf in range(shape.n_leaves):
         node, total = 0, 0.0
         for level in range(shape.depth):
             right = leaf >> (shape.depth - 1 - level) & 1
             total += log_sigmoid(logits[node] if right else -logits[node])
             node = 2 * node + 1 + right
-        found.append(total)
-    return found
+        totals.append(total)
+    return totals
 
 
 def line(weights, biases, leaf, x):

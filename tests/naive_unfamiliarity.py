@@ -25,7 +25,7 @@ def new_scores(reference, values):
     """For each new row the share of the reference rows that are more familiar."""
     known = keys(part_ranks(reference, reference), len(reference[0]))
     return [
-        sum(one < key for one in known) / len(known)
+        sum(score < key for score in known) / len(known)
         for key in keys(part_ranks(reference, values), len(reference[0]))
     ]
 
@@ -33,7 +33,9 @@ def new_scores(reference, values):
 def reference_scores(reference):
     """The same of the reference rows themselves, equal ones in the middle of their places."""
     known = keys(part_ranks(reference, reference), len(reference[0]))
-    return [sum((one < key) + 0.5 * (one == key) for one in known) / len(known) for key in known]
+    return [
+        sum((score < key) + 0.5 * (score == key) for score in known) / len(known) for key in known
+    ]
 
 
 def choose_unlike_slowly(weight, affinity, n):
@@ -41,15 +43,15 @@ def choose_unlike_slowly(weight, affinity, n):
     covariance = np.sqrt(np.outer(weight, weight)) * affinity
     chosen = []
     for _ in range(n):
-        best, found = -np.inf, None
+        best, farthest = -np.inf, None
         for row in range(len(weight)):
             if row in chosen:
                 continue
             rows = [*chosen, row]
             sign, log_det = np.linalg.slogdet(covariance[np.ix_(rows, rows)])
             if sign > 0 and log_det > best + 1e-9:
-                best, found = log_det, row
-        if found is None:
+                best, farthest = log_det, row
+        if farthest is None:
             break
-        chosen.append(found)
+        chosen.append(farthest)
     return chosen

@@ -12,8 +12,8 @@ from tests.figure_readers import unpack_curves
 
 def blocks_of(page: str, kind: str) -> list[bytes]:
     """The packed figures of one kind ("sheet" or "curves"), in the page's order."""
-    found = re.findall(rf'<script type="text/plain" id="{kind}-\d+">(.*?)</script>', page)
-    return [zlib.decompress(b64decode(text, validate=True)) for text in found]
+    texts = re.findall(rf'<script type="text/plain" id="{kind}-\d+">(.*?)</script>', page)
+    return [zlib.decompress(b64decode(text, validate=True)) for text in texts]
 
 
 def curves_of(page: str) -> list[dict[str, Any]]:

@@ -39,8 +39,8 @@ class Client:
         self.url, self.patience = url, patience
         with urllib.request.urlopen(f"{url}/_stcore/health", timeout=30) as answer:
             cookies = answer.headers.get_all("Set-Cookie") or []
-        found = [text.split(";")[0] for text in cookies if text.startswith(_XSRF)]
-        self._token = found[0].partition("=")[2] if found else ""
+        tokens = [text.split(";")[0] for text in cookies if text.startswith(_XSRF)]
+        self._token = tokens[0].partition("=")[2] if tokens else ""
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
         self._socket = connect(
             address,

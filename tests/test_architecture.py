@@ -191,20 +191,20 @@ NOT_PYTHON_TOO = {
 
 @cache
 def modules():
-    found = []
+    modules_read = []
     ours = [ROOT / name for name in TOP_LEVEL]  # no walk through an environment's libraries
     for path in (*ours, *(path for folder in ours for path in folder.rglob("*"))):
         relative = path.relative_to(ROOT)
         if path.suffix in SUFFIXES and not NOT_OURS.intersection(relative.parts):
             text = path.read_text(encoding="utf-8")
-            found.append(rules.Module(PurePosixPath(relative), text))
+            modules_read.append(rules.Module(PurePosixPath(relative), text))
     gc.disable()  # which would look through millions of nodes again and again
-    for module in found:
+    for module in modules_read:
         if module.path.suffix == ".py":
             rules.nodes_by_kind(module)
     gc.freeze()
     gc.enable()
-    return found
+    return modules_read
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -279,8 +279,8 @@ def test_a_room_over_its_budget_is_told_with_its_longest_files(tmp_path, monkeyp
     (tmp_path / "pages/heart.py").write_text("x = 1\n")
     for n in range(1, 13):  # 78 lines
         (tmp_path / f"demos/of_{n}.py").write_text("x = 1\n" * n)
-    (told,) = rules.rooms_over_budget()
-    head, *files = told.splitlines()
+    (message,) = rules.rooms_over_budget()
+    head, *files = message.splitlines()
     assert head == "demos: 78 lines, 77 at most. Its longest files:"
     assert files == [f"  {n} demos/of_{n}.py" for n in range(12, 2, -1)]
 

@@ -232,8 +232,8 @@ def test_several_levels_at_once_are_the_single_ones(kind):
     d = make(kind)
     both = d.interval([0.5, 0.9])
     for place, level in enumerate([0.5, 0.9]):
-        for ends, one in zip(both, d.interval(level), strict=True):
-            np.testing.assert_array_equal(ends[:, place], one)
+        for ends, ends_at_level in zip(both, d.interval(level), strict=True):
+            np.testing.assert_array_equal(ends[:, place], ends_at_level)
 
 
 @SMOOTH

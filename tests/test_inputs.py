@@ -58,8 +58,8 @@ def test_an_arrow_table_is_read_as_the_frame_of_pandas(name):
     frame = FRAME[["u"]] if name in ("soft", "quantile") else FRAME  # which take numbers only
     table = pa.table(frame)
     expected = answer(model.fit(frame, Y), frame)
-    found = answer(model.fit(table, Y), table)
-    np.testing.assert_array_equal(found, expected)
+    answers = answer(model.fit(table, Y), table)
+    np.testing.assert_array_equal(answers, expected)
     assert list(model.feature_names_in_) == list(frame.columns)
     with pytest.raises(ValueError, match="feature names"):
         answer(model, pa.table({"u": [0.0]}).rename_columns(["w"]))
@@ -104,10 +104,10 @@ def test_a_calibrated_pipeline_is_its_last_step_on_the_rows_as_it_gets_them():
     scaled = StandardScaler().fit(NUMBERS)
     pipe = make_pipeline(StandardScaler(), boosted()).fit(NUMBERS, Y)
     rows, y = NUMBERS[:40] + 0.01, Y[:40]
-    found = CalibratedRegressor(pipe, method="scale").fit(rows, y)
+    calibrated = CalibratedRegressor(pipe, method="scale").fit(rows, y)
     alone = CalibratedRegressor(pipe[-1], method="scale").fit(scaled.transform(rows), y)
     np.testing.assert_array_equal(
-        found.predict_distribution(NUMBERS).scale,
+        calibrated.predict_distribution(NUMBERS).scale,
         alone.predict_distribution(scaled.transform(NUMBERS)).scale,
     )
     fresh = CalibratedRegressor(make_pipeline(StandardScaler(), boosted()), method="scale")
@@ -117,16 +117,16 @@ def test_a_calibrated_pipeline_is_its_last_step_on_the_rows_as_it_gets_them():
 
 @pytest.mark.parametrize(("log", "exp"), [(np.log, np.exp), (np.log1p, np.expm1)])
 def test_a_model_of_logs_is_calibrated_there_and_its_intervals_brought_back(log, exp):
-    y, one = np.exp(Y), boosted().set_params(n_members=1)  # without knowledge
-    inner = CalibratedRegressor(one, random_state=0).fit(NUMBERS, log(y))
-    for regressor in (one, make_pipeline(StandardScaler(), one)):
+    y, model_of_one = np.exp(Y), boosted().set_params(n_members=1)  # without knowledge
+    inner = CalibratedRegressor(model_of_one, random_state=0).fit(NUMBERS, log(y))
+    for regressor in (model_of_one, make_pipeline(StandardScaler(), model_of_one)):
         outer = TransformedTargetRegressor(regressor, func=log, inverse_func=exp)
         model = CalibratedRegressor(outer, random_state=0).fit(
             NUMBERS, y, sample_weight=np.ones(60)
         )
-        found = model.predict_distribution(NUMBERS).interval(0.9)
+        interval = model.predict_distribution(NUMBERS).interval(0.9)
         expected = exp(inner.predict_distribution(NUMBERS).interval(0.9))
-        np.testing.assert_allclose(found, expected, rtol=1e-6)  # the optimum of the likelihood
+        np.testing.assert_allclose(interval, expected, rtol=1e-6)  # the optimum of the likelihood
     assert np.isfinite(scorer("neg_crps")(outer.fit(NUMBERS, y), NUMBERS, y))
 
 

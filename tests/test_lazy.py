@@ -30,7 +30,9 @@ def test_a_package_offers_what_its_stub_says(package):
     for name in module.__all__:
         assert getattr(module, name) is not None
     # A module of that name would take the name's place once it is imported.
-    assert not imported & {found.name for found in pkgutil.iter_modules(module.__path__)}
+    assert not imported & {
+        module_info.name for module_info in pkgutil.iter_modules(module.__path__)
+    }
 
 
 # What a package may import by itself: the mechanism, and what loads nothing but must come first.

@@ -38,11 +38,11 @@ def test_a_plain_fit_gives_intervals_that_hold():
     exec(code, names)
     y = names["y"][350:]
     inside = int(((names["low"] <= y) & (y <= names["high"])).sum())
-    (said,) = re.findall(r"# (\d+) of the 92 rows are inside", README)
+    (written,) = re.findall(r"# (\d+) of the 92 rows are inside", README)
     calibration = guide("methods/calibration.md")
     (before,) = re.findall(r"(\d+) of the 92\s+rows are inside", calibration)
     # Sums in another order (another processor) may move a row that lies on the edge.
-    assert abs(inside - int(said)) <= 2
+    assert abs(inside - int(written)) <= 2
     papers = BoostedEnsembleRegressor(stopping=None, random_state=0)
     loc, scale = papers.fit(names["X"][:350], names["y"][:350]).predict_distribution(
         names["X"][350:]
@@ -93,10 +93,10 @@ def test_intervals_of_another_librarys_model_are_made_to_hold():
     names = run("calibrate.md")
     y = names["y"][350:]
     inside = int(((names["low"] <= y) & (y <= names["high"])).sum())
-    ((said, before),) = re.findall(
+    ((written, before),) = re.findall(
         r"# (\d+) of the 92 rows; CatBoost's own: (\d+)", guide("calibrate.md")
     )
-    assert abs(inside - int(said)) <= 2  # sums in another order may move a row on the edge
+    assert abs(inside - int(written)) <= 2  # sums in another order may move a row on the edge
     theirs = names["theirs"].fit(names["X"][:350], names["y"][:350])
     loc, variance = theirs.predict(names["X"][350:], prediction_type="RMSEWithUncertainty").T
     assert abs(int((np.abs(y - loc) <= 1.645 * np.sqrt(variance)).sum()) - int(before)) <= 3
@@ -140,9 +140,9 @@ def test_a_strange_row_is_unfamiliar_and_its_column_to_blame():
 
 def test_a_picture_of_a_notebook_has_its_knob():
     names = run("notebook.md")
-    (said,) = re.findall(r"widget\.knobs  # (\{.*?\})", guide("notebook.md"))
+    (written,) = re.findall(r"widget\.knobs  # (\{.*?\})", guide("notebook.md"))
     assert names["widget"].knobs == {"level": 0.9}
-    assert str(names["widget"].knobs) == said
+    assert str(names["widget"].knobs) == written
 
 
 @pytest.mark.parametrize("number", range(len(blocks("python", guide("showing.md")))))
@@ -150,8 +150,8 @@ def test_what_docs_say_of_showing_runs(number, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run("showing.md", number)
     written = [path.name for path in tmp_path.iterdir()]
-    said = capsys.readouterr().out
-    assert (written, "of 3 seeds" in said) in (
+    output = capsys.readouterr().out
+    assert (written, "of 3 seeds" in output) in (
         (["heart.ipynb"], False),
         (["band.html"], False),
         ([], True),
@@ -175,9 +175,9 @@ def test_what_docs_say_of_large_files_runs(capsys):
 
 def test_the_three_uncertainties_of_two_rows():
     names = run("uncertainty.md")
-    (said,) = re.findall(r"# row 1: .* \((.*?)\); row 2: .* \((.*?)\)", guide("uncertainty.md"))
+    (written,) = re.findall(r"# row 1: .* \((.*?)\); row 2: .* \((.*?)\)", guide("uncertainty.md"))
     rows = zip(names["total"], names["data"], names["knowledge"], strict=True)
-    assert [", ".join(f"{part:g}" for part in row) for row in rows] == list(said)
+    assert [", ".join(f"{part:g}" for part in row) for row in rows] == list(written)
 
 
 def test_a_table_is_scored_as_the_guide_says(tmp_path, monkeypatch):

@@ -171,12 +171,12 @@ def test_every_stream_is_another():
 @pytest.mark.parametrize("changed", range(4), ids=["seed", "member", "iteration", "purpose"])
 def test_neighbouring_streams_are_independent(changed):
     args = [3, 2, 10, 1]
-    one = normals(*args)
+    first = normals(*args)
     args[changed] += 1
-    other = normals(*args)
+    second = normals(*args)
     for lag in range(4):
-        correlation = np.mean(one[lag:] * other[: len(other) - lag])
-        assert abs(correlation) < 4.5 / np.sqrt(len(one))  # 4.5 standard errors, 16 comparisons
+        correlation = np.mean(first[lag:] * second[: len(second) - lag])
+        assert abs(correlation) < 4.5 / np.sqrt(len(first))  # 4.5 standard errors, 16 comparisons
 
 
 def test_draws_of_one_stream_are_independent():

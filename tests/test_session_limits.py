@@ -166,10 +166,10 @@ def test_files_and_results_that_a_user_shows_are_counted_together():
 
 
 def test_the_end_of_a_job_is_told_to_who_started_it():
-    runner, told, heard = JobRunner(), [], threading.Event()
+    runner, ends, heard = JobRunner(), [], threading.Event()
 
     def hear(job):
-        told.append((job.state, type(job.error)))
+        ends.append((job.state, type(job.error)))
         heard.set()
 
     def fail(job):
@@ -177,7 +177,7 @@ def test_the_end_of_a_job_is_told_to_who_started_it():
 
     runner.want("ann", "key", fail, when_ended=hear)
     assert heard.wait(HANG)
-    assert told == [("failed", KeyError)]
+    assert ends == [("failed", KeyError)]
 
 
 def test_uploads_and_rows_have_limits_of_their_own():

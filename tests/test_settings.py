@@ -37,7 +37,7 @@ class Wave:
     rows: int = setting(400, "Training rows", choices=(100, 400), group="data", shrink=(1.0, 100))
     rate: float = setting(
         0.1, of="sglb.learning_rate", arg="learning_rate", choices=(0.1, 0.2),
-        uses=lambda one: one.methods[0] == "sglb",
+        uses=lambda settings: settings.methods[0] == "sglb",
     )  # fmt: skip
     noise: bool | None = setting(
         None, "Noise", named={"automatic": None, "on": True}, arg="leaf_noise"
@@ -87,7 +87,7 @@ def test_a_plan_of_several_methods_holds_what_any_of_them_uses_and_what_else_is_
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "sentence"),
     [
         ({"reach": 100}, "reach must be a whole number at least 0 and at most 99; got 100."),
         ({"rate": 2.0}, "rate must be a number greater than 0 and at most 1; got 2.0."),
@@ -98,11 +98,11 @@ def test_a_plan_of_several_methods_holds_what_any_of_them_uses_and_what_else_is_
         ({"log": 1}, "log must be true or false; got 1."),
     ],
 )
-def test_an_impossible_value_is_refused_and_steps_of_sliders_are_not_asked_for(wrong, said):
+def test_an_impossible_value_is_refused_and_steps_of_sliders_are_not_asked_for(wrong, sentence):
     check(Wave(reach=98, rate=0.15))
     with pytest.raises(InvalidParameter) as refused:
         check(Wave(**wrong))
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(sentence)
 
 
 def test_a_knob_is_shown_while_a_chosen_method_uses_it():
@@ -112,8 +112,8 @@ def test_a_knob_is_shown_while_a_chosen_method_uses_it():
 
 
 def test_differences_are_written_for_people():
-    said = differences(Wave(rows=100, noise=True), Wave())
-    assert said == ("training rows 100 instead of 400", "noise on instead of automatic")
+    sentences = differences(Wave(rows=100, noise=True), Wave())
+    assert sentences == ("training rows 100 instead of 400", "noise on instead of automatic")
     here = differences(Wave(judged=7), Wave(), "{} {} (there {})")
     assert here == ("test rows 7 (there 50)",)
 
@@ -129,11 +129,11 @@ def test_a_value_that_the_record_does_not_know_is_refused():
 
 def test_the_guides_example_says_what_follows():
     code = GUIDE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    *given, knobs, plan, told, fewer, link = code.strip().splitlines()
+    *given, knobs, plan, arguments, fewer, link = code.strip().splitlines()
     names = {}
     exec(compile("\n".join(given), "code.md", "exec"), names)
     assert eval(knobs, names) == ["rows", "trees", "start"]
     assert eval(plan, names)
-    assert eval(told, names) == {"n_trees": 300}
+    assert eval(arguments, names) == {"n_trees": 300}
     assert eval(fewer, names) == 200
     assert eval(link, names) == {"rows": 800, "trees": 300, "start": 0.2}

@@ -23,12 +23,12 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        said = dict(attrs)
-        self.anchors.update(said[name] for name in ("id", "name") if said.get(name))
-        if said.get("src"):
-            self.loads.append(said["src"])
-        if said.get("href"):
-            (self.links if tag == "a" else self.loads).append(said["href"])
+        attributes = dict(attrs)
+        self.anchors.update(attributes[name] for name in ("id", "name") if attributes.get(name))
+        if attributes.get("src"):
+            self.loads.append(attributes["src"])
+        if attributes.get("href"):
+            (self.links if tag == "a" else self.loads).append(attributes["href"])
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def test_no_link_is_dead(site, pages):
             if not target.is_file():
                 dead.append(f"{path.name}: {address}")
             elif parts.fragment and target in pages:
-                found = pages[target].anchors
-                if unquote(parts.fragment) not in {*found, "__skip", "__consent"}:
+                anchors = pages[target].anchors
+                if unquote(parts.fragment) not in {*anchors, "__skip", "__consent"}:
                     dead.append(f"{path.name}: {address}")
     assert dead == []
     assert len(pages) > 20
@@ -76,9 +76,9 @@ def test_nothing_comes_from_another_server(site, pages):
 def test_every_public_class_and_function_is_in_the_reference(name, pages):
     module = importlib.import_module(name)
     anchors = set().union(*(page.anchors for page in pages.values()))
-    offered = [said for said in module.__all__ if callable(getattr(module, said))]
+    offered = [public for public in module.__all__ if callable(getattr(module, public))]
     assert offered
-    assert [said for said in offered if f"{name}.{said}" not in anchors] == []
+    assert [public for public in offered if f"{name}.{public}" not in anchors] == []
 
 
 def test_examples_are_code_and_not_quotations(site):
@@ -103,6 +103,8 @@ def test_formulas_are_drawn(site):
 
 
 def test_the_search_knows_the_words(site):
-    found = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))[
+        "docs"
+    ]
     for word in ("novelty", "virtual ensemble", "predict_uncertainty", "--resume"):
-        assert any(word in entry["text"].lower() for entry in found), word
+        assert any(word in entry["text"].lower() for entry in entries), word

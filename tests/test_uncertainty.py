@@ -49,8 +49,8 @@ def member_normals(draw):
 @given(member_probabilities())
 def test_classes_match_the_definition(p):
     expected = naive.decompose_classification(p)
-    for found, wanted in zip(decompose_classification(p), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=ROUNDING)
+    for part, wanted in zip(decompose_classification(p), expected, strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=0, atol=ROUNDING)
 
 
 @given(member_probabilities())
@@ -68,8 +68,8 @@ def test_regression_matches_the_definition_and_adds_up(members):
     u = decompose_regression(means, variances)
     # The mean of values near 1e6 is exact to 1e-10, and enters squared against a spread of 1e6.
     scale = np.abs(means).max() + 1.0
-    for found, wanted in zip(u, naive.decompose_regression(means, variances), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=1e-13 * scale)
+    for part, wanted in zip(u, naive.decompose_regression(means, variances), strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=SAME_SUM, atol=1e-13 * scale)
     assert (u.knowledge >= 0).all()
     assert (np.abs(u.total - (u.data + u.knowledge)) <= IDENTITY * u.total).all()
 
@@ -80,8 +80,8 @@ def test_members_and_classes_have_no_order(p, random):
     random.shuffle(members)
     random.shuffle(classes)
     shuffled = decompose_classification(p[members][:, :, classes])
-    for found, wanted in zip(shuffled, decompose_classification(p), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=ROUNDING)
+    for part, wanted in zip(shuffled, decompose_classification(p), strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=0, atol=ROUNDING)
 
 
 def test_a_large_common_mean_costs_no_digits():

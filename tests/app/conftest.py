@@ -27,15 +27,15 @@ def no_page_waits_for_the_compiler(compiled_kernels):
 @pytest.fixture
 def offered(monkeypatch):
     """The files that the page "Your data" offers, by their names, as of its last run."""
-    found, show = {}, export.show_exports
+    makers, show = {}, export.show_exports
 
     def keep(key, code, downloads):
-        found.clear()
-        found.update({download.file_name: download.make for download in downloads})
+        makers.clear()
+        makers.update({download.file_name: download.make for download in downloads})
         show(key, code, downloads)
 
     monkeypatch.setattr(export, "show_exports", keep)
-    return found
+    return makers
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def move(at, key, value):
     for kind in kinds:
         if key in [widget.key for widget in kind]:
             return kind(key=key).set_value(value).run()
-    bars = [*curve_specs(at), *(one.header for one in sheets(at))]
+    bars = [*curve_specs(at), *(sheet.header for sheet in sheets(at))]
     assert key in {knob["key"] for bar in bars for knob in bar.get("knobs", ())}, f"no widget {key}"
     at.session_state[key] = value
     return at.run()
@@ -96,14 +96,14 @@ def keys_of(at):
 
 def sheet(at, which=0):
     """One of the page's sheets of maps: its name, or which one it is."""
-    found = sheets(at)
+    drawn = sheets(at)
     if isinstance(which, int):
-        return found[which]
-    return next(one for one in found if one.header["name"] == which)
+        return drawn[which]
+    return next(sheet for sheet in drawn if sheet.header["name"] == which)
 
 
 def has_sheet(at, name):
-    return name in [one.header["name"] for one in sheets(at)]
+    return name in [sheet.header["name"] for sheet in sheets(at)]
 
 
 def curves(at, name):
@@ -122,7 +122,7 @@ def values_of(at, title):
 def pictures(at):
     """All that is drawn, but not where the pictures' own knobs stand."""
     specs = [{key: spec[key] for key in spec if key != "knobs"} for spec in curve_specs(at)]
-    return [*(one.header["digest"] for one in sheets(at)), *specs]
+    return [*(sheet.header["digest"] for sheet in sheets(at)), *specs]
 
 
 def drawn(at):

@@ -25,7 +25,7 @@ def page():
 
 
 def html_of(at):
-    return [found.proto.body for found in at.get("html")]
+    return [block.proto.body for block in at.get("html")]
 
 
 def test_seeds_wait_for_a_still_page():
@@ -60,8 +60,8 @@ def test_seeds_are_counted_with_a_dot_each(monkeypatch):
     assert place.count('role="img"') == 10
     assert 'title="Seed 9: holds, level 9"' in place
     assert "Holds in 3 of 10 seeds, partly in 3 (quicker settings)." in place
-    (told,) = (caption.value for caption in at.caption if "Each dot" in caption.value)
-    assert "trees 200 instead of 400" in told
+    (caption_text,) = (caption.value for caption in at.caption if "Each dot" in caption.value)
+    assert "trees 200 instead of 400" in caption_text
     at.button(key="_seeds_whole").click().run()  # these settings, however long they take
     for _ in range(100):
         if html_of(at):

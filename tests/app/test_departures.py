@@ -41,7 +41,7 @@ def test_every_departure_says_all_five_things(heading):
 def test_the_switches_are_arguments(heading):
     known = {name for owner in OWNERS[heading] for name in owner().get_params()}
     named = [row[4] for row in rows_of(read_departures()[heading])]
-    switches = [found for cell in named for found in re.findall(r"`(\w+)=", cell)]
+    switches = [switch for cell in named for switch in re.findall(r"`(\w+)=", cell)]
     assert switches
     assert set(switches) <= known
 

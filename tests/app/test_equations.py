@@ -27,8 +27,8 @@ def equations():
 
 
 def test_equations_use_only_names_that_are_drawn():
-    found = list(equations())
-    used = {(name, word) for name, text in found for word in re.findall(r"\\([A-Za-z]+)", text)}
-    assert len(found) > 10
-    assert "heart" in dict(found)
+    pairs = list(equations())
+    used = {(name, word) for name, text in pairs for word in re.findall(r"\\([A-Za-z]+)", text)}
+    assert len(pairs) > 10
+    assert "heart" in dict(pairs)
     assert {(name, word) for name, word in used if word not in KNOWN} == set()

@@ -23,7 +23,7 @@ def test_a_toy_experiment_has_a_page_that_asks_draws_answers_and_exports():
     assert [panel["title"] for panel in sheet.header["panels"]] == ["Truth", "Means: error"]
     assert sheet.header["quiet"]
     assert f"At most {fit.error.max():.3f}." in [
-        one.proto.popover.label for one in at.get("popover")
+        popover.proto.popover.label for popover in at.get("popover")
     ]
     assert {*FOLDS, MORE_ROWS.fold.label} == {fold.label for fold in at.expander}
     assert any(f"{fit.error.max():.3f}" in text.value for text in at.markdown)
@@ -39,15 +39,15 @@ def test_a_toy_experiment_has_a_page_that_asks_draws_answers_and_exports():
 
 def test_a_trial_runs_on_its_button_is_taken_over_and_is_in_the_downloaded_page():
     at = run_when_done(AppTest.from_file(str(APP), default_timeout=60).run())
-    found = fit_toy(ToySettings(rows=100))
-    said = f"Then at most {found.error.max():.3f}."
-    assert said not in [text.value for text in at.text]
+    result = fit_toy(ToySettings(rows=100))
+    sentence = f"Then at most {result.error.max():.3f}."
+    assert sentence not in [text.value for text in at.text]
     at = run_when_done(at.button(key="_toy-more-run").click().run())
-    assert said in [text.value for text in at.text]
+    assert sentence in [text.value for text in at.text]
     at = run_when_done(at.button(key="_toy-more-take").click().run())
     assert at.session_state["rows"] == 5
     old = "This result is for the previous settings."  # which stays until it is run again
-    assert old in [one.value for one in at.caption]
-    run, results = TOY.run(ToySettings(), [fit_toy(ToySettings())]), {MORE_ROWS.name: found}
+    assert old in [caption.value for caption in at.caption]
+    run, results = TOY.run(ToySettings(), [fit_toy(ToySettings())]), {MORE_ROWS.name: result}
     sections = experiment_sections(TOY, run, run.fits, (), SimpleNamespace(), results)
-    assert said in account_html(TOY, run, sections).decode()
+    assert sentence in account_html(TOY, run, sections).decode()

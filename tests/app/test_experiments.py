@@ -102,7 +102,7 @@ def test_a_knob_of_the_fit_fits_only_what_depends_on_it(page):
 
 
 @pytest.mark.parametrize(
-    ("page", "knob", "said"),
+    ("page", "knob", "parts"),
     [
         ("heart", "methods", ("Choose a method",)),
         ("spiral", "methods", ("Choose a method",)),
@@ -112,9 +112,9 @@ def test_a_knob_of_the_fit_fits_only_what_depends_on_it(page):
         ("novelty", "maps", ("No map is chosen. Choose one under All settings.",)),
     ],
 )
-def test_where_nothing_is_chosen_the_page_says_what_to_do(page, knob, said):
+def test_where_nothing_is_chosen_the_page_says_what_to_do(page, knob, parts):
     at = open_page(page, **{knob: ""})
-    for part in said:
+    for part in parts:
         assert any(part in text for text in words(at)), part
 
 
@@ -131,7 +131,7 @@ def test_where_nothing_is_chosen_the_page_says_what_to_do(page, knob, said):
     ],
 )
 def test_a_preset_is_what_its_name_says(page, name, settings):
-    (preset,) = (one for one in STATES[page].presets if one.name == name)
+    (preset,) = (preset for preset in STATES[page].presets if preset.name == name)
     assert from_values(type(settings), preset.values) == settings
 
 
@@ -150,7 +150,7 @@ def test_the_code_the_files_and_the_words_are_of_the_link(page, query, monkeypat
     draw = skeleton.show_exports
 
     def keep(key, code, downloads):
-        offered.update({one.file_name: one.make for one in downloads})
+        offered.update({download.file_name: download.make for download in downloads})
         offered["code"] = code
         return draw(key, code, downloads)
 

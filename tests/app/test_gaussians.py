@@ -51,8 +51,8 @@ def test_the_page_shows_target_and_samplers_and_their_scores_and_one_cycle_when_
     assert slow["frameLabel"] == "step of the cycle"
     assert any(c.value.startswith("Cycle 3 of 30, 66 steps.") for c in at.caption)
     move(at, "cycle", 99)
-    said = "There are only 30 cycles. The last one is shown."
-    assert any(c.value.endswith(said) for c in at.caption)
+    sentence = "There are only 30 cycles. The last one is shown."
+    assert any(c.value.endswith(sentence) for c in at.caption)
     assert count_runs() == runs
 
 
@@ -85,8 +85,8 @@ def test_what_to_look_at_is_said_of_every_target(target):
         assert "| Modes visited, of 12 |" in table(at, "| Ring")
         assert "round this long ring" in at.markdown[0].value
         assert any("twelve equal sectors" in c.value for c in at.caption)
-        said = "The paper's statements are about the 25 Gaussians"
-        assert any(said in note for note in notes(at))
+        sentence = "The paper's statements are about the 25 Gaussians"
+        assert any(sentence in note for note in notes(at))
         assert "rate_nsgld" not in keys_of(at)
 
 
@@ -108,7 +108,7 @@ def test_a_chain_that_runs_off_is_told():
     at = open_page("gaussians", samplers="cg-SGLD", rate_cg="0.02", alpha_max="15", noise="2.0")
     settle(move(at, "samplers", ["N-SGLD"]))
     settle(move(move(at, "rate_nsgld", 0.1), "noise_nsgld", 10.0))
-    told = next(note for note in notes(at) if note.startswith("N-SGLD: the chain ran off to inf"))
-    assert told.endswith("; lower its learning rate.")
+    note = next(note for note in notes(at) if note.startswith("N-SGLD: the chain ran off to inf"))
+    assert note.endswith("; lower its learning rate.")
     assert sheet(at).header["panels"][1]["hatched"] is not None
     assert titles(at) == ["Target", "N-SGLD"]

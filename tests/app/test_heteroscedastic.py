@@ -78,18 +78,18 @@ def test_what_is_fitted_is_drawn_and_told_and_tables_hold_its_scores(run):
     assert at_places.sum() > 100
     same = np.interp(view.x[at_places], mean["x"], mean["y"])
     np.testing.assert_allclose(same, view.loc[at_places], rtol=5.1e-5, atol=1e-4)
-    found = score_all(run)
-    assert describe_heteroscedastic(run, found) in words(at)
+    scores = score_all(run)
+    assert describe_heteroscedastic(run, scores) in words(at)
     assert all(drawn(at))
     assert "in-distribution rows lie below" in picture(at)["alt"]
     cells = [cell.strip() for cell in table(at, "| Method |").splitlines()[-1].split("|")[1:-1]]
-    intervals = intervals_section(found, SETTINGS)
+    intervals = intervals_section(scores, SETTINGS)
     wanted = [
         f"**{text}**" if (1, j) in intervals.shaded else text
         for j, text in enumerate(intervals.table[1])
     ]
     assert cells[:8] == wanted[:8]  # seconds are another run's
-    line = foreign_section(found, SETTINGS).table[1]
+    line = foreign_section(scores, SETTINGS).table[1]
     assert "| " + " | ".join(line) + " |" in table(at, "| AUROC").splitlines()
     fits = count_fits()
     for by in SORTS[1:]:
@@ -99,7 +99,7 @@ def test_what_is_fitted_is_drawn_and_told_and_tables_hold_its_scores(run):
     assert "CRPS / paper" in table(at, "| Method |")
     assert count_fits() == fits
     settle(move(at, "noise_slope", 0.2))
-    assert any("noise per unit of x 0.2 (there 0.1)" in one.value for one in at.caption)
+    assert any("noise per unit of x 0.2 (there 0.1)" in caption.value for caption in at.caption)
     assert "CRPS / paper" not in table(at, "| Method |")
     assert "| CRPS |" in table(at, "| Method |")
 
@@ -116,13 +116,13 @@ def test_a_score_can_be_drawn_on_a_logarithmic_scale():
 
 
 def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
-    (one,) = score_all(run)
-    worse = replace(one, excess=one.excess + 1.0, fit_seconds=0.0, auroc=())
-    none = replace(one, excess=math.nan, coverage=(), fit_seconds=9.0)
-    assert sort_scores([none, worse, one]) == (one, worse, none)
-    assert sort_scores([none, worse, one], "seconds")[0] == worse
-    assert sort_scores([worse, one, none], "coverage")[-1] == none
-    assert sort_scores([worse, one], SORTS[2])[-1] == worse
+    (score,) = score_all(run)
+    worse = replace(score, excess=score.excess + 1.0, fit_seconds=0.0, auroc=())
+    none = replace(score, excess=math.nan, coverage=(), fit_seconds=9.0)
+    assert sort_scores([none, worse, score]) == (score, worse, none)
+    assert sort_scores([none, worse, score], "seconds")[0] == worse
+    assert sort_scores([worse, score, none], "coverage")[-1] == none
+    assert sort_scores([worse, score], SORTS[2])[-1] == worse
 
 
 def test_methods_stand_side_by_side_and_say_what_they_lack():
@@ -167,11 +167,11 @@ def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
 
 
 def test_methods_that_share_a_kind_of_crps_are_both_named(run):
-    (one,) = score_all(run)
-    pair = [replace(one, label=name, crps_kind="as told") for name in ("First", "Second")]
-    said = intervals_section(pair, SETTINGS).caption
-    assert "CRPS of First and Second uses the as told." in said
-    assert "is left out" not in said
+    (score,) = score_all(run)
+    pair = [replace(score, label=name, crps_kind="as told") for name in ("First", "Second")]
+    caption = intervals_section(pair, SETTINGS).caption
+    assert "CRPS of First and Second uses the as told." in caption
+    assert "is left out" not in caption
     assert "is left out" in intervals_section(pair, replace(SETTINGS, noise_slope=0.0)).caption
 
 

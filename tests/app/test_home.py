@@ -33,7 +33,7 @@ def open_home(**query):
     at = AppTest.from_file(APP, default_timeout=60)
     for name, text in query.items():
         at.query_params[name] = text
-    return settle(at.run(), lambda: any(one.key == "wave" for one in at.get("bidi_component")))
+    return settle(at.run(), lambda: any(part.key == "wave" for part in at.get("bidi_component")))
 
 
 def settle(at, ready):
@@ -52,7 +52,7 @@ def run():
 
 
 def picture(at):
-    return next(one.proto.bytes for one in at.get("bidi_component") if one.key == "wave")
+    return next(part.proto.bytes for part in at.get("bidi_component") if part.key == "wave")
 
 
 def words(at):
@@ -72,7 +72,7 @@ def test_the_page_shows_its_picture_its_words_and_its_numbers():
     assert notices(at) == []
     score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
     assert f"{run_wave().scores.rare.knowledge:#.3g}" in score_table
-    assert answer_wave(run_wave()) in [one.proto.popover.label for one in at.get("popover")]
+    assert answer_wave(run_wave()) in [popover.proto.popover.label for popover in at.get("popover")]
     for claim in check_claims(run_wave())[:3]:
         assert any(claim.answer in m.value for m in at.markdown)
 
@@ -215,7 +215,7 @@ def test_explore_shows_each_experiment_once_with_its_question_and_its_picture():
     assert not at.exception
     assert [link.proto.page for link in at.get("page_link")] == [e.url_path for e in EXPERIMENTS]
     assert [text.value for text in at.text] == [entry.question for entry in EXPERIMENTS]
-    pictures = [one.proto.body for one in at.get("html") if one.proto.body.startswith("<img")]
+    pictures = [block.proto.body for block in at.get("html") if block.proto.body.startswith("<img")]
     assert len({*pictures}) == len(EXPERIMENTS)
 
 
@@ -223,7 +223,7 @@ def test_an_experiment_leads_to_its_neighbours_and_its_lesson_and_marks_explore(
     at = AppTest.from_file(APP, default_timeout=60).switch_page("pages/heart.py").run()
     links = [link.proto.page for link in at.get("page_link")]
     assert links[-2:] == ["lessons", "spiral"]
-    assert any('[href$="/explore"]' in one.proto.body for one in at.get("html"))
+    assert any('[href$="/explore"]' in block.proto.body for block in at.get("html"))
 
 
 def test_the_table_of_methods_says_of_every_method_what_it_gives_and_where():

@@ -141,9 +141,9 @@ def test_a_brushed_answer_of_a_link_is_compared_and_a_bad_one_is_said():
 def test_a_teachers_page_tells_every_step_and_opens_one():
     at = open_lessons(lesson="Heart", teacher="true")
     record = TEACHING["heart"]
-    told = " ".join(texts_of(at))
-    assert f"About {record.minutes} minutes" in told
-    assert all(notes.ask in told and notes.wrong in told for notes in record.steps)
+    words = " ".join(texts_of(at))
+    assert f"About {record.minutes} minutes" in words
+    assert all(notes.ask in words and notes.wrong in words for notes in record.steps)
     assert [h.value for h in at.subheader][-1].startswith("8. How much is unknown")
     settle(button(at, "_open:2").click().run())
     assert at.header[0].value.startswith("2. ")
@@ -230,8 +230,8 @@ def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
 @pytest.mark.usefixtures("quick_steps")
 def test_a_step_that_only_other_lessons_have_is_said_and_the_last_one_shown():
     at = open_lessons(lesson="Soft trees", part="8")
-    said = 'in this lesson, but the link says "8"; 6 is used for "Step".'
-    assert [t.value.endswith(said) for t in at.text] == [True]
+    notice = 'in this lesson, but the link says "8"; 6 is used for "Step".'
+    assert [t.value.endswith(notice) for t in at.text] == [True]
     assert at.header[0].value.startswith("6. ")
     assert link_of(at) == "lesson=Soft+trees&part=6"
 

@@ -69,9 +69,9 @@ def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run
     np.testing.assert_allclose(sorted(strong_dots(curves(at, "neighbours"))), wanted, rtol=5.1e-5)
     answer = at.get("popover")[0]
     assert answer.proto.popover.label == answer_neighbours(run)
-    (said,) = [text.value for text in answer.text]  # more numbers, a click away
-    assert said.startswith("At x = 7: IBUG predicts")
-    assert "Its 15 neighbours lie at x from" in said
+    (numbers,) = [text.value for text in answer.text]  # more numbers, a click away
+    assert numbers.startswith("At x = 7: IBUG predicts")
+    assert "Its 15 neighbours lie at x from" in numbers
     assert [claim.value.split("**")[1].split(":")[0] for claim in answer.markdown] == [
         "The scale follows the noise", "Tuning finds a good k", "Stable with few trees",
     ]  # fmt: skip
@@ -106,8 +106,10 @@ def test_two_inputs_are_maps_with_the_neighbours_on_them():
     listed = at.dataframe[1].value
     assert len(listed) == 200
     assert any(c.value.startswith("The list shows the 200 rows with") for c in at.caption)
-    (said,) = (text for text in words(at) if text.startswith("Percentiles 80 to 100 are scales"))
-    (inside,) = re.findall(r"([\d,]+) of 1,000 fresh rows lie in this range", said)
+    (sentence,) = (
+        text for text in words(at) if text.startswith("Percentiles 80 to 100 are scales")
+    )
+    (inside,) = re.findall(r"([\d,]+) of 1,000 fresh rows lie in this range", sentence)
     assert 199 <= int(inside) <= 210  # percentiles of rows, not of cells; scales have ties
     assert listed["scale"].is_monotonic_decreasing
     assert [panel["unit"] for panel in maps.header["panels"]] == [
@@ -125,8 +127,8 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     (held,) = re.findall(r"\| Rows in the 90 % interval \| ([\d.]+)\u00a0%", table(at, "| Score |"))
     assert int(low) <= float(held) <= int(high)
     # A range in which no row lies is said.
-    (said,) = [text for text in words(at) if text.startswith("Percentile 45")]
-    assert "None of the 36 held-out rows" in said or "1 of 36" in said
+    (sentence,) = [text for text in words(at) if text.startswith("Percentile 45")]
+    assert "None of the 36 held-out rows" in sentence or "1 of 36" in sentence
     held_out, training = curves(at, "held-out-rows"), curves(at, "training-rows")
     data = load_neighbours_data("wine")
     assert held_out["read"]["names"] == list(range(1, len(data.y_test) + 1))
@@ -142,7 +144,7 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     assert own["alcohol"] == data.y_test[3]
     assert [own[name] for name in data.feature_names] == data.X_test[3].tolist()
     assert len(near) == 15
-    assert {one["cultivar"] for one in near} <= set(data.labels)
+    assert {row["cultivar"] for row in near} <= set(data.labels)
     ((x, y),) = [
         (part["x"][0], part["y"][0])
         for part in training["panels"][0]["layers"]
@@ -196,8 +198,8 @@ def test_baselines_are_fitted_when_they_are_chosen():
 
 def test_a_baseline_that_there_cannot_be_is_said():
     at = open_page("neighbours", library="SGLB (one model)", compare="kNN-CB")
-    said = "kNN-CB: kNN-CB uses the most important"
-    assert any(said in caption.value for caption in at.caption)
+    refusal = "kNN-CB: kNN-CB uses the most important"
+    assert any(refusal in caption.value for caption in at.caption)
     assert table(at, "| Score |").startswith("| Score | IBUG |\n")
 
 

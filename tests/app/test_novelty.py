@@ -65,7 +65,7 @@ def test_maps_numbers_and_words_are_those_of_the_experiment_and_a_place_is_expla
     assert any("| Data uncertainty (variance of p) |" in line for line in lines)
     most = run.maps.of("data").max()  # impossible for a probability, which is said
     assert most > 0.25
-    assert any(f"reaches {short(most, 2)} on this map" in one.value for one in at.caption)
+    assert any(f"reaches {short(most, 2)} on this map" in caption.value for caption in at.caption)
     (strip,) = sheet(at, "trees").header["strips"]
     assert strip["marks"] == [pytest.approx(look.z.mean())]
     (ellipses,) = sheet(at, "novelty").header["panels"][1]["lines"]
@@ -122,8 +122,8 @@ def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
     assert at.text_input(key="edits").value == ""
     assert at.button(key="_novelty_apply").disabled
     assert sheet(at, "novelty").header["outlineLabel"] == "under the lasso"
-    for radio, said in zip(answers(at), ("rise", "fall"), strict=True):
-        radio.set_value(said)
+    for radio, guess in zip(answers(at), ("rise", "fall"), strict=True):
+        radio.set_value(guess)
     at.run()
     at.button(key="_novelty_apply").click().run()
     settle(at)
@@ -167,10 +167,10 @@ def test_the_button_erases_around_the_place_that_is_looked_at_after_a_prediction
 def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
     at = open_page("novelty")
     label = answer_novelty(run)
-    (answer,) = (one for one in at.get("popover") if one.proto.popover.label == label)
-    said = [float(share) for share in re.findall(r"(\d+) %", label)]
+    (answer,) = (popover for popover in at.get("popover") if popover.proto.popover.label == label)
+    shares = [float(share) for share in re.findall(r"(\d+) %", label)]
     empty = ~run.fit.data.in_support
-    for key, share in zip(("novelty", "knowledge"), said, strict=True):
+    for key, share in zip(("novelty", "knowledge"), shares, strict=True):
         above = [value > max(run.maps.of_rows(key)) for value in run.maps.of(key)[empty]]
         assert share == pytest.approx(100 * np.mean(above), abs=0.5)
     assert len(answer.markdown) == 3
@@ -214,13 +214,13 @@ def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_th
 
 
 def test_damaged_edits_are_said_and_taken_out_of_the_address():
-    said = 'The edits in the link are damaged; nothing is used for "Edits".'
+    notice = 'The edits in the link are damaged; nothing is used for "Edits".'
     at = open_page("novelty", edits="[[[[")
-    assert said in words(at)
+    assert notice in words(at)
     assert "edits" not in at.query_params
     assert titles(at) == DEFAULT_TITLES
     edits = find_knob(STATE.knobs, "edits")
-    assert read_knob(edits, [ERASED[:-3] + "AAA"]).problem == said.partition(";")[0]
+    assert read_knob(edits, [ERASED[:-3] + "AAA"]).problem == notice.partition(";")[0]
     assert read_knob(edits, [ERASED]) == (ERASED, "")
 
 
@@ -250,5 +250,5 @@ def test_a_click_or_a_lasso_looks_at_a_cell(monkeypatch):
 def test_too_many_edits_are_refused():
     data = SimpleNamespace(data=None, plan=None)
     many = tuple(edit_of("flip", [(0, 0)]) for _ in range(20))
-    said = novelty_edits.why_not_one_more(data, many, many[0])
-    assert said == "There are already 20 edits, the most possible. Undo some of them."
+    reason = novelty_edits.why_not_one_more(data, many, many[0])
+    assert reason == "There are already 20 edits, the most possible. Undo some of them."

@@ -20,11 +20,11 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
         lambda *given: checked.append(given) or own(*given),
     )
     held = "The checks use z-scores that keep rising and the distance to 10 rows, whatever"
-    assert not any(held in one.value for one in at.caption)
-    assert any("The paper uses other data" in one.value for one in at.caption)
+    assert not any(held in caption.value for caption in at.caption)
+    assert any("The paper uses other data" in caption.value for caption in at.caption)
     for key, value in (("tail", "clipped, as the authors'"), ("neighbours", 2)):
         settle(move(at, key, value))
-    assert any(held in one.value for one in at.caption)
+    assert any(held in caption.value for caption in at.caption)
     assert checked == []
     settle(move(at, "seed", 4))
     assert len(checked) == 1
@@ -42,7 +42,7 @@ def test_a_lasso_points_to_its_question_once():
     edit = edit_of("flip", LEFT)
     at.session_state[novelty_edits._WAITING] = at.session_state[novelty_edits._TOLD] = edit
     at.run()
-    assert [one.value for one in at.toast] == [
+    assert [toast.value for toast in at.toast] == [
         "Predict what will happen first: the questions are below the maps."
     ]
     assert not at.run().toast

@@ -123,7 +123,7 @@ def numbers_of_figure(data):
     """Both renderers get a JSON header, which refers to the arrays behind it."""
     (length,) = struct.unpack_from("<I", data)
     body = data[4 + length :]
-    found = {}
+    numbers = {}
 
     def visit(value, path):
         if isinstance(value, dict) and value.keys() == {"at", "n", "type"}:
@@ -132,29 +132,29 @@ def numbers_of_figure(data):
             array = np.frombuffer(body, TYPES[kind], count, value["at"])
             if kind == "b1":
                 array = np.unpackbits(array, count=n, bitorder="little")
-            found[path] = statistics(array)
+            numbers[path] = statistics(array)
         elif isinstance(value, dict) and "packed" in value:
             first, count = value["packed"]
-            found[path] = statistics(np.frombuffer(body, "<f4", count, 4 * first))
+            numbers[path] = statistics(np.frombuffer(body, "<f4", count, 4 * first))
         elif isinstance(value, dict):
             if isinstance(value.get("data"), str) and "count" in value:  # many lines in 16 bits
-                found[f"{path}.data"] = statistics(np.frombuffer(b64decode(value["data"]), "<u2"))
+                numbers[f"{path}.data"] = statistics(np.frombuffer(b64decode(value["data"]), "<u2"))
             for name, part in value.items():
                 if name not in LOOK or isinstance(part, dict):
                     visit(part, f"{path}.{name}" if path else name)
         elif isinstance(value, list) and value and all(map(is_number_or_none, value)):
-            found[path] = statistics(np.array(value, dtype=np.float64))
+            numbers[path] = statistics(np.array(value, dtype=np.float64))
         elif isinstance(value, list) and not all(isinstance(part, str) for part in value):
-            found[path] = float(len(value))  # one panel or line more is another picture
+            numbers[path] = float(len(value))  # one panel or line more is another picture
             for i, part in enumerate(value):
                 visit(part, f"{path}.{i}")
         elif value is None:
-            found[path] = None
+            numbers[path] = None
         elif isinstance(value, bool | int | float):
-            found[path] = float(value)
+            numbers[path] = float(value)
 
     visit(json.loads(data[4 : 4 + length]), "")
-    return found
+    return numbers
 
 
 def is_number_or_none(value):
@@ -163,17 +163,17 @@ def is_number_or_none(value):
 
 def numbers_of_chart(proto):
     """A Vega-Lite chart's rows: sent beside the specification, or inside it."""
-    found = {}
+    numbers = {}
     if proto.data.data:
-        found = numbers_of_table(pa.ipc.open_stream(BytesIO(proto.data.data)).read_pandas())
+        numbers = numbers_of_table(pa.ipc.open_stream(BytesIO(proto.data.data)).read_pandas())
     spec = json.loads(proto.spec)
     for i, part in enumerate((spec, *spec.get("layer", ()))):
         rows = part.get("data", {}).get("values", [])
         for name in sorted({name for row in rows for name in row}):
             column = [row.get(name) for row in rows]
             if all(map(is_number_or_none, column)):
-                found[f"rows.{i}.{name}"] = statistics(np.array(column, dtype=np.float64))
-    return found
+                numbers[f"rows.{i}.{name}"] = statistics(np.array(column, dtype=np.float64))
+    return numbers
 
 
 def numbers_of_table(frame):
@@ -195,8 +195,8 @@ def statistics(array):
     if not kept.size:
         return [values.size, 0]
     lean = np.mean(kept * np.linspace(-1.0, 1.0, values.size)[finite])
-    found = [kept.mean(), kept.std(), *np.quantile(kept, QUANTILES), lean]
-    return [values.size, kept.size, *(float(f"{value:.{DIGITS}g}") for value in found)]
+    measures = [kept.mean(), kept.std(), *np.quantile(kept, QUANTILES), lean]
+    return [values.size, kept.size, *(float(f"{value:.{DIGITS}g}") for value in measures)]
 
 
 def missing(saved, shown):
@@ -204,8 +204,8 @@ def missing(saved, shown):
     sentences = []
     for number, part in enumerate(saved):
         others = [other["numbers"] for other in shown if other["kind"] == part["kind"]]
-        found = [unlike(part["numbers"], other) for other in others]
-        nearest = min(found, key=len, default=["none is drawn"])
+        differences = [unlike(part["numbers"], other) for other in others]
+        nearest = min(differences, key=len, default=["none is drawn"])
         if nearest:
             more = f" and {len(nearest) - 4} more" if len(nearest) > 4 else ""
             sentences.append(f"{part['kind']} {number}: {'; '.join(nearest[:4])}{more}")
@@ -221,15 +221,15 @@ def unlike(saved, shown):
     ]
 
 
-def same(one, other):
-    if one is None or other is None:
-        return one is other
-    one, other = np.atleast_1d(one), np.atleast_1d(other)
-    if one.shape != other.shape or (one.size > 1 and tuple(one[:2]) != tuple(other[:2])):
+def same(first, second):
+    if first is None or second is None:
+        return first is second
+    first, second = np.atleast_1d(first), np.atleast_1d(second)
+    if first.shape != second.shape or (first.size > 1 and tuple(first[:2]) != tuple(second[:2])):
         return False  # another number of values
-    one, other = (values[2:] if values.size > 1 else values for values in (one, other))
-    allowed = NOTHING + TOLERANCE * np.abs(one).max(initial=0.0)
-    return bool(np.all(np.abs(one - other) <= allowed))
+    first, second = (values[2:] if values.size > 1 else values for values in (first, second))
+    allowed = NOTHING + TOLERANCE * np.abs(first).max(initial=0.0)
+    return bool(np.all(np.abs(first - second) <= allowed))
 
 
 def write_saved_links(path=SAVED):
@@ -282,7 +282,7 @@ def test_each_page_has_a_saved_link():
     ],
 )
 def test_one_control_moved_by_one_step_is_noticed(page, old, new):
-    link = next(one for one in LINKS if one["page"] == page and old in one["query"].split("&"))
+    link = next(link for link in LINKS if link["page"] == page and old in link["query"].split("&"))
     query = link["query"].replace(old, new)
     at = open_link(page, query)
     assert lost(at, query) == {}

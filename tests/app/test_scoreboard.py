@@ -83,11 +83,11 @@ def open_page(**query):
 
 def charts(at):
     """The rows of each chart."""
-    found = []
+    tables = []
     for chart in at.get("vega_lite_chart"):
         assert json.loads(chart.proto.spec)["layer"]
-        found.append(pa.ipc.open_stream(io.BytesIO(chart.proto.data.data)).read_pandas())
-    return found
+        tables.append(pa.ipc.open_stream(io.BytesIO(chart.proto.data.data)).read_pandas())
+    return tables
 
 
 def alts(at):
@@ -99,9 +99,9 @@ def texts(at):
 
 
 def chips(at):
-    bodies = [found.proto.body for found in at.get("html")]
-    (found,) = (body for body in bodies if body.startswith('<div class="gbuq-chips"'))
-    return unescape(found)
+    bodies = [block.proto.body for block in at.get("html")]
+    (row,) = (body for body in bodies if body.startswith('<div class="gbuq-chips"'))
+    return unescape(row)
 
 
 def lines(at):
@@ -112,9 +112,9 @@ def lines(at):
 def test_the_page_shows_a_choice_ranks_numbers_bars_and_differences(board):
     at = open_page()
     assert at.title[0].value.startswith("Which method should you use")
-    found = choose_method(board, "regression", 1000, "intervals")
-    assert found.why in texts(at)
-    assert f"#### {found.method.label}" in [m.value for m in at.markdown]
+    choice = choose_method(board, "regression", 1000, "intervals")
+    assert choice.why in texts(at)
+    assert f"#### {choice.method.label}" in [m.value for m in at.markdown]
     assert any(link.proto.label.startswith("How it works: ") for link in at.get("page_link"))
     (words,) = alts(at)
     assert words.startswith("Mean ranks by CRPS")
@@ -123,7 +123,7 @@ def test_the_page_shows_a_choice_ranks_numbers_bars_and_differences(board):
     met = sum(bar.verdict == "met" for bar in bars)
     assert f"{met} of our {len(bars)} targets are reached" in chips(at)
     table = board.table("ours")
-    numbers_only = {one.key for one in table.sets if one.task == "regression"}
+    numbers_only = {dataset.key for dataset in table.sets if dataset.task == "regression"}
     assert len(lines(at)) == sum(name in numbers_only for name, _ in table.wanted)
     (shown,) = (m.value for m in at.markdown if m.value.startswith("| What | Bar |"))
     assert shown.count("\n") == len(bars) + 1
@@ -161,7 +161,7 @@ def test_an_empty_board_says_that_nothing_is_computed_and_how_to(monkeypatch):
 def test_the_page_opens_on_what_has_results(monkeypatch):
     whole = made_up_board()
     tables = tuple(
-        one if one.key == "soft_trees" else replace(one, results=()) for one in whole.tables
+        table if table.key == "soft_trees" else replace(table, results=()) for table in whole.tables
     )
     show(monkeypatch, replace(whole, tables=tables))
     at = open_page()
@@ -175,7 +175,7 @@ def test_the_page_opens_on_what_has_results(monkeypatch):
 
 def test_the_own_table_does_not_decide_what_opens():
     board = made_up_board(sets=("power",))
-    tables = {one.key: one for one in board.tables}
+    tables = {table.key: table for table in board.tables}
     own = tables["ours"].results[0]._replace(set=OWN_SET)
     tables["ours"] = replace(tables["ours"], results=(own,))
     _, opened = page_state(replace(board, tables=tuple(tables.values())))
@@ -231,7 +231,7 @@ def test_at_equal_time_slower_methods_are_left_out(board):
     slow = {
         method.label
         for method in table.methods
-        if any((table.seconds(one.key, method.key) or 0.0) > 10.0 for one in table.sets)
+        if any((table.seconds(dataset.key, method.key) or 0.0) > 10.0 for dataset in table.sets)
     }
     left = set(charts(at)[0]["c0"])
     assert slow
@@ -267,18 +267,18 @@ def test_a_preset_opens_a_paper_with_its_main_metric(board):
 def test_the_chooser_answers_every_question_by_the_board(board, task, purpose):
     at = open_page(task=task, purpose=purpose, rows="10000")
     asked = from_values(BoardSettings, {"task": task, "purpose": purpose})
-    found = choose_method(board, asked.task, 10_000, asked.purpose)
-    assert found.why in texts(at)
+    choice = choose_method(board, asked.task, 10_000, asked.purpose)
+    assert choice.why in texts(at)
     tables = [m.value for m in at.markdown if m.value.startswith("| Method | Mean rank |")]
-    assert len(tables) == (found.method is not None)
-    if found.method is None:
+    assert len(tables) == (choice.method is not None)
+    if choice.method is None:
         return
-    assert found.method.label in tables[0]
+    assert choice.method.label in tables[0]
     at.button(key="_board_show").click().run()
     assert not at.exception
-    assert at.selectbox(key="metric").value == found.score.label
+    assert at.selectbox(key="metric").value == choice.score.label
     assert at.radio(key="task").value == task
-    assert found.why in texts(at)  # the questions stay
+    assert choice.why in texts(at)  # the questions stay
 
 
 def test_a_cell_has_its_command_its_page_its_scores_and_its_finding(board):
@@ -334,23 +334,23 @@ def test_a_bad_link_says_so_and_shows_a_picture(board):
 
 def test_what_did_not_reproduce_has_its_reason(board):
     at = open_page(paper="1 SGLB")
-    found = list_differences(board, "sglb")
-    assert found
+    differences = list_differences(board, "sglb")
+    assert differences
     frame = next(f.value for f in at.dataframe if list(f.value.columns)[-1] == "c6")
-    assert len(frame) == len(found)
+    assert len(frame) == len(differences)
     assert set(frame["c6"]) == {"Other rows"}
-    worse = sum(each.beside.word == "worse" for each in found)
-    (said,) = (caption.value for caption in at.caption if f"{worse} are worse" in caption.value)
-    assert "With 3 splits, as some have, chance alone calls up to 18 % of equal" in said
+    worse = sum(each.beside.word == "worse" for each in differences)
+    (caption,) = (caption.value for caption in at.caption if f"{worse} are worse" in caption.value)
+    assert "With 3 splits, as some have, chance alone calls up to 18 % of equal" in caption
     assert "numbers hold or are better" in chips(at)
 
 
 def test_downloads_hold_the_numbers_and_the_page(board):
     at = open_page(paper="3 IBUG", set="power")
     offered = at.session_state[OFFERED]
-    found = list(csv.DictReader(io.StringIO(offered["scoreboard.csv"]())))
-    assert [line["method"] for line in found] == lines(at)["c1"].tolist()
-    assert all(line["command"].startswith("python -m benchmarks.tables") for line in found)
+    rows = list(csv.DictReader(io.StringIO(offered["scoreboard.csv"]())))
+    assert [line["method"] for line in rows] == lines(at)["c1"].tolist()
+    assert all(line["command"].startswith("python -m benchmarks.tables") for line in rows)
     page = offered["scoreboard.html"]().decode()
     assert "Figures to reach" in page
     assert "IBUG on XGBoost" in page
@@ -429,8 +429,8 @@ def test_the_own_table_joins_as_one_more_set_of_the_session(board):
     assert "your table" in at.selectbox(key="set").options
     at.selectbox(key="set").set_value("your table").run()
     assert not at.exception
-    found = lines(at)
-    done = found[found["c6"] == "the paper has none"]
+    rows = lines(at)
+    done = rows[rows["c6"] == "the paper has none"]
     assert done["c1"].tolist() == ["virtual SGLB, two clocks"]
     assert done["c3"].notna().all()  # over rows
     assert charts(at)

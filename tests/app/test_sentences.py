@@ -58,15 +58,15 @@ PAGES = Path(__file__).resolve().parents[2] / "pages"
 
 def sentences(page):
     """The strings at the top of a page, by name. A page draws itself when it is imported."""
-    found = {}
+    texts = {}
     for node in ast.parse((PAGES / f"{page}.py").read_text()).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            found[node.targets[0].id] = node.value.value
-    return found
+            texts[node.targets[0].id] = node.value.value
+    return texts
 
 
 def preset(controls, label):
-    return next(one.help for one in controls.STATE.presets if one.name == label)
+    return next(preset.help for preset in controls.STATE.presets if preset.name == label)
 
 
 def test_a_lede_asks():
@@ -76,10 +76,11 @@ def test_a_lede_asks():
 
 
 @pytest.mark.parametrize(
-    "one", [HEART, SPIRAL, GAUSSIANS, TWO_CLOCKS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, BEYOND]
+    "experiment",
+    [HEART, SPIRAL, GAUSSIANS, TWO_CLOCKS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, BEYOND],
 )
-def test_a_lede_of_a_record_asks(one):
-    assert "?" in text_of(one.lede, one.settings())
+def test_a_lede_of_a_record_asks(experiment):
+    assert "?" in text_of(experiment.lede, experiment.settings())
 
 
 def test_home_says_where_rows_are_rare_where_there_are_none_and_where_the_noise_is_largest():
@@ -105,8 +106,13 @@ def test_heart_says_where_the_noise_is():
     beside = known & (padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:])
     assert std[beside].min() == pytest.approx(2.0 * std[known & ~beside].max())  # of variances
     text = preset(heart, "Paper settings")
-    one = HeartSettings()
-    assert (one.members, one.trees, one.rate, one.rate_sgb) == (10, 1000, 0.3, 0.1)
+    settings = HeartSettings()
+    assert (settings.members, settings.trees, settings.rate, settings.rate_sgb) == (
+        10,
+        1000,
+        0.3,
+        0.1,
+    )
     assert "10 models of 1,000 trees. SGLB learns at rate 0.3; SGB at 0.1" in text
 
 
@@ -128,12 +134,14 @@ def test_spiral_says_what_the_paper_trained_and_what_is_compared():
 
 
 def test_soft_trees_says_how_its_comparisons_are_run():
-    assert f"with {np.prod([len(one) for one in DEFAULT_GRID.values()])} settings" in (TUNING.about)
+    assert f"with {np.prod([len(values) for values in DEFAULT_GRID.values()])} settings" in (
+        TUNING.about
+    )
     played = BANDIT.plan(SoftTreesSettings(), SimpleNamespace(bandit_steps=500))
     assert (played.n_seeds, played.n_arms, played.refit_every) == (2, 5, 50)
     assert BanditSettings().policies == ("random", "sglb", "xbart", "vst")
-    for said in ("five arms", "plays twice", "SGLB, XBART and VST", "every 50 steps"):
-        assert said in BANDIT.about
+    for words in ("five arms", "plays twice", "SGLB, XBART and VST", "every 50 steps"):
+        assert words in BANDIT.about
     assert (RankSettings().depth, RankSettings().n_seeds) == (2, 5)
     assert "VST has depth 2" in RANKS.about
     assert "five seeds for each rank" in RANKS.about
@@ -161,7 +169,9 @@ def test_gaussians_says_what_its_presets_do():
     assert modes_of()[0] == pytest.approx(23, abs=2)
     assert modes_of(noise=0.4) == pytest.approx([17, 23], abs=2)
     assert "just below the longest one" in preset(gaussians, "Stable steps")
-    (stable,) = (one.values for one in gaussians.STATE.presets if one.name == "Stable steps")
+    (stable,) = (
+        preset.values for preset in gaussians.STATE.presets if preset.name == "Stable steps"
+    )
     limit = target_grid("gaussians25").step_limit
     cg = stable["alpha_max"] * GaussiansSettings().rate_cg
     assert stable["rate_clr"] == cg

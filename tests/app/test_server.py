@@ -98,9 +98,9 @@ def test_the_log_tells_fits_and_errors_and_nothing_of_the_table(log, monkeypatch
 
     monkeypatch.setattr(training, "score_table", fail)
     at = settle(at.number_input(key="seed").set_value(3).run())
-    told = next(text for text in texts(at) if text.startswith("The fit failed (ValueError)"))
+    failure = next(text for text in texts(at) if text.startswith("The fit failed (ValueError)"))
     (failed,) = [line for line in lines_of(log) if line.get("outcome") == "failed"]
-    assert failed["reference"] in told
+    assert failed["reference"] in failure
     assert any("test_server.py" in place for place in failed["at"])
     assert failed["level"] == "error"
     journal.note_error(KeyError("Mxcolumn"), "page")
@@ -115,24 +115,24 @@ def test_each_limit_is_told_in_a_sentence_and_the_table_before_stays(limits):
     at = drop(open_page(), marked(), "Mxfile.csv")
     before = totals(at)
 
-    def told(part):
+    def expect(part):
         assert not at.exception
         assert says(at, part), texts(at)
         np.testing.assert_array_equal(totals(at), before)
 
     limits(upload_megabytes=1, rows=100)
     drop(at, csv_of(x=np.arange(101.0), y=np.arange(101.0)), "longer.csv")
-    told("The table has 101 rows, more than the 100 that this server allows")
+    expect("The table has 101 rows, more than the 100 that this server allows")
     long_cells = ["long" * 3000] * 85
     drop(at, csv_of(x=np.arange(85.0), y=long_cells), "large.csv")
-    told("The file has 1.02 MB, more than the 1 MB")  # the browser refuses what is much larger
+    expect("The file has 1.02 MB, more than the 1 MB")  # the browser refuses what is much larger
     limits(upload_megabytes=1, held_megabytes=1)
     drop(at, csv_of(x=np.arange(83.0), y=long_cells[:83]), "large.csv")
-    told("more than the 1 MB that this server allows a visitor")
+    expect("more than the 1 MB that this server allows a visitor")
     limits(upload_megabytes=1, fits_per_hour=1)
     RUNNER._counted[next(iter(RUNNER._files))] = deque([time.monotonic()])
     drop(at, marked().replace(b"Bonn", b"Kiel"), "other.csv")
-    told("You have run 1 fit in the last hour, and this server allows 1")
+    expect("You have run 1 fit in the last hour, and this server allows 1")
 
 
 def test_models_projects_and_second_files_keep_to_the_limits_too(limits):
@@ -140,7 +140,7 @@ def test_models_projects_and_second_files_keep_to_the_limits_too(limits):
     at = drop(open_page(), marked(), "Mxfile.csv")
     before = totals(at)
 
-    def told(at, *parts):
+    def expect(at, *parts):
         assert not at.exception
         for part in parts:
             assert says(at, part), texts(at)
@@ -149,12 +149,14 @@ def test_models_projects_and_second_files_keep_to_the_limits_too(limits):
     limits(upload_megabytes=1, rows=90)
     large = b"tree\n" * 210_000
     drop(at, large, "model.txt", "upload_model")
-    told(at, "Your model was not opened. The file has 1.05 MB, more than the 1 MB", "smaller trees")
+    expect(
+        at, "Your model was not opened. The file has 1.05 MB, more than the 1 MB", "smaller trees"
+    )
     at.file_uploader(key="upload_model").set_value(None).run()
     drop(at, large, "old.gbuq", "upload")
-    told(at, "save the project without its table", "Nothing on this page has changed.")
+    expect(at, "save the project without its table", "Nothing on this page has changed.")
     drop(at, csv_of(Mxcolumn=np.arange(91.0), town=["Ulm"] * 91), "new.csv", "upload_second")
-    told(at, "The second file cannot be scored. The table has 91 rows, more than the 90")
+    expect(at, "The second file cannot be scored. The table has 91 rows, more than the 90")
 
 
 def test_an_open_project_counts_as_held(limits):
@@ -188,12 +190,12 @@ def server(log, monkeypatch):
 
 
 def test_the_server_is_ready_once_its_kernels_are_loaded(server, monkeypatch):
-    told = []
+    answers = []
     for warm in (False, True):
         monkeypatch.setitem(server["ready"].__globals__, "is_warm", lambda warm=warm: warm)
         answer = asyncio.run(server["ready"](None))
-        told.append((answer.status_code, json.loads(answer.body)))
-    assert told == [(503, {"ready": False}), (200, {"ready": True})]
+        answers.append((answer.status_code, json.loads(answer.body)))
+    assert answers == [(503, {"ready": False}), (200, {"ready": True})]
     assert "/ready" in [route.path for route in server["app"]._user_routes]
 
 
@@ -239,10 +241,13 @@ def test_a_server_starts_without_a_home_and_answers_for_its_health_and_shared_li
             assert answer.headers["Cache-Control"] == "no-cache"
             assert '<script type="module"' in html  # Streamlit's own page
             assert re.findall("<title>(.*)</title>", html) == [entry.tab]
-            said = dict(re.findall('property="([a-z:]+)" content="(.*)">', html))
-            assert (said["og:title"], said["og:description"]) == (entry.tab, entry.question)
-            assert said["og:image"].startswith(f"{url}/preview/")
-            image = urllib.request.urlopen(said["og:image"], timeout=60)
+            properties = dict(re.findall('property="([a-z:]+)" content="(.*)">', html))
+            assert (properties["og:title"], properties["og:description"]) == (
+                entry.tab,
+                entry.question,
+            )
+            assert properties["og:image"].startswith(f"{url}/preview/")
+            image = urllib.request.urlopen(properties["og:image"], timeout=60)
             assert image.headers["Content-Type"] == "image/webp"
             assert MARKS[0] not in html
     finally:

@@ -112,7 +112,7 @@ def test_a_bad_parameter_is_refused_in_a_sentence(state, kind):
 
 @EACH_PAGE
 def test_a_knob_of_the_picture_refits_nothing(state, kind):
-    fitted = {name for name, _, one in _settings_of(kind) if one.fitted}
+    fitted = {name for name, _, knob in _settings_of(kind) if knob.fitted}
     for knob in knobs_of(kind):
         if knob.key in fitted:
             assert knob.group in ("data", "method", "knobs", "page")
@@ -137,9 +137,9 @@ def test_the_page_says_what_a_link_and_a_box_got_wrong(page):
     small = {**SMALL.get(page, {}), **({"data": "Own points"} if page == "soft_trees" else {})}
     at = open_link(page, {**small, key: "<b>x</b>", "colour": "<img src=x>"})
     assert not at.exception
-    said = [text.value for text in at.text]
-    assert any(text.startswith(f"{key} must be") for text in said)
-    assert any(text.endswith('ignores them: "colour".') for text in said)
+    notices = [text.value for text in at.text]
+    assert any(text.startswith(f"{key} must be") for text in notices)
+    assert any(text.endswith('ignores them: "colour".') for text in notices)
     assert "<" not in str(dict(at.query_params))
     boxes = {box.key for box in at.text_input}
     texts = [knob for knob in knobs if knob.key in boxes]

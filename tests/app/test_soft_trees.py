@@ -101,7 +101,10 @@ def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
     assert not any(button.key.endswith("-run") for button in at.button if button.key)
     first = SoftTreesSettings()  # whose methods are not asked for by name
     asked = [Request(key, 1, print) for key in first.methods]
-    shown = [Answer(one.slot, one, "running", None, False, None, "", None) for one in asked]
+    shown = [
+        Answer(question.slot, question, "running", None, False, None, "", None)
+        for question in asked
+    ]
     for every, n_panels in ((False, 1), (True, 3)):
         values = SimpleNamespace(every=every, focus=False, **to_values(first))
         seen = view_answers(SOFT_TREES, first, shown)
@@ -135,8 +138,8 @@ def test_a_sum_of_trees_is_shown_tree_by_tree():
     assert sheet(at, "soft-tree").header["digest"] != before
     assert count_fits() == fits
     move(at, "tree", 9)
-    told = "There are only 2 trees. The last one is shown instead of tree 9."
-    assert any(told in one.value for one in at.caption)
+    notice = "There are only 2 trees. The last one is shown instead of tree 9."
+    assert any(notice in caption.value for caption in at.caption)
 
 
 def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
@@ -181,8 +184,8 @@ def figure_of(settings, shown):
 
 def test_too_few_points_are_drawn_and_explained():
     at = open_page("soft_trees", data="Own points", points="0_0~1_1")
-    (said,) = (text for text in words(at) if "add 3" in text)
-    assert said == "Training needs at least 5 points, but there are 2: add 3."
+    (sentence,) = (text for text in words(at) if "add 3" in text)
+    assert sentence == "Training needs at least 5 points, but there are 2: add 3."
     assert any("cannot be tuned. The reason is below the picture" in text for text in words(at))
     (panel,) = functions(at)["panels"]
     assert panel["title"] == "Rows"
@@ -199,16 +202,16 @@ def test_an_empty_board_can_be_filled_and_clear_makes_one():
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "sentence"),
     [
         ({"data": "Own points", "points": "1_2~x"}, "points must be"),
         ({"data": "Own points", "points": "x"}, '\u2026" is used for "Points".'),
         ({"data": "Own points", "points": "9999_0~1_1~2_2~3_3~4_1"}, "must lie between"),
     ],
 )
-def test_a_bad_link_is_told_and_the_default_is_used(query, said):
+def test_a_bad_link_is_told_and_the_default_is_used(query, sentence):
     at = open_page("soft_trees", **query)
-    assert any(said in text for text in words(at))
+    assert any(sentence in text for text in words(at))
     assert len(functions(at)["place"]["x"]) == len(OWN_START)
 
 
@@ -263,7 +266,9 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     assert (policy["texts"][policy["value"]], step["texts"][step["value"]]) == ("SGLB", "60")
     assert any(text.startswith("Cumulative regret after 200 steps: ") for text in words(at))
     # The picture's statements and the bandit's have seeds of their own.
-    waiting = [one.value for one in at.caption if "over 10 seeds in a moment" in one.value]
+    waiting = [
+        caption.value for caption in at.caption if "over 10 seeds in a moment" in caption.value
+    ]
     assert len(waiting) == 2
     monkeypatch.setattr(trials, "_run", lambda *_: 1 / 0)
     move(at, "bandit_policy", "Random")
@@ -297,10 +302,10 @@ def test_a_panel_without_functions_keeps_its_place_and_says_why(state, error, no
 
 
 def test_a_cancelled_first_fit_leaves_no_picture_of_before(monkeypatch):
-    said = []
-    monkeypatch.setattr(jobs_glue.st, "text", said.append)
+    texts = []
+    monkeypatch.setattr(jobs_glue.st, "text", texts.append)
     monkeypatch.setattr(jobs_glue.st, "button", lambda *given, **more: False)
     answer = Answer("vst", Request("vst", 1, print), "cancelled", None, False, None, "", None)
     jobs_glue.show_progress([answer])
     jobs_glue.show_progress([answer._replace(result=1)])
-    assert said == ["Cancelled.", "Cancelled. The picture still shows the previous settings."]
+    assert texts == ["Cancelled.", "Cancelled. The picture still shows the previous settings."]

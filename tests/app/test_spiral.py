@@ -52,8 +52,8 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
     assert [strip["title"] for strip in sheet(at).header["strips"]] == ["Gradient scale", "Loss"]
     assert table(at, "| Score |")
     # Flagged cells are counted beside chance.
-    told = next(note for note in notes(at) if note.startswith("Flagged cells outside the data"))
-    assert f"Chance would give {100 * (~run.truth.in_support).mean():.0f} %" in told
+    note = next(note for note in notes(at) if note.startswith("Flagged cells outside the data"))
+    assert f"Chance would give {100 * (~run.truth.in_support).mean():.0f} %" in note
     hatched = [panel["title"] for panel in sheet(at).header["panels"] if panel["hatched"]]
     assert hatched == ["SGLB: knowledge", "cSGLB: knowledge"]
     # The linked point shows every member there.
@@ -61,9 +61,9 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
     assert [strip["title"] for strip in header["strips"]] == [
         "SGLB, members", "cSGLB, members", "SGLB, while it grew", "cSGLB, while it grew",
     ]  # fmt: skip
-    found = probe(run.methods[1].fit, SETTINGS, 300.0, -20.0)
-    assert header["strips"][3]["marks"] == found.member_trees.tolist()
-    assert f"{float(found.uncertainty.knowledge):#.3g}" in table(at, "| At this point")
+    point = probe(run.methods[1].fit, SETTINGS, 300.0, -20.0)
+    assert header["strips"][3]["marks"] == point.member_trees.tolist()
+    assert f"{float(point.uncertainty.knowledge):#.3g}" in table(at, "| At this point")
     assert sheet(at).header["markers"][0]["x"] == 300.0
     # The ray is there at once and shows each kind.
     header = sheet(at, 2).header
@@ -94,7 +94,9 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
 def test_the_answer_agrees_with_the_verdicts_that_a_click_on_it_gives():
     at = open_page("spiral", small=False, noise="0.2", methods=["SGLB"])
     label = "Trees fail far out: SGLB notices the gaps between the arms, but does not notice that "
-    (answer,) = (one for one in at.get("popover") if one.proto.popover.label.startswith(label))
+    (answer,) = (
+        popover for popover in at.get("popover") if popover.proto.popover.label.startswith(label)
+    )
     assert any("far cells: no" in text.value for text in answer.markdown)
     assert any("gaps between arms: yes" in text.value for text in answer.markdown)
 
@@ -178,8 +180,8 @@ def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled(
     assert "cSGLB: knowledge" in titles(at)
     assert "CatBoost: knowledge" not in titles(at)
     assert scores in [m.value for m in at.markdown]
-    told = "The scores below still belong to the previous settings."
-    assert told in [c.value for c in at.caption]
+    caption = "The scores below still belong to the previous settings."
+    assert caption in [c.value for c in at.caption]
     at.button(key="_jobs_cancel").click().run()
     assert not at.exception
     assert any(note.startswith("Cancelled.") for note in notes(at))

@@ -59,7 +59,7 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
     assert all(spec["alt"].startswith("All trees (100") for spec in curve_specs(at))
     assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6 + 3  # and the answer's
     assert two_clocks_code(SETTINGS).strip() in [code.value for code in at.code]
-    bodies = [found.proto.body for found in at.get("html")]
+    bodies = [block.proto.body for block in at.get("html")]
     places = [body for body in bodies if body.startswith('<div class="gbuq-seeds"')]
     assert len(places) == 6
     # The answer is one sentence; a click on it gives the three main verdicts.
@@ -76,15 +76,15 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
 
 def test_a_link_puts_the_sliders_where_they_were_and_what_no_model_has_is_said():
     at = open_page("two_clocks", clocks="100.5.plain")
-    found = dials(at)
-    assert found["trees"][found["mean"]] == 100
-    assert (found["trees"][found["scale"]], found["factor"]) == (5, False)
+    sliders = dials(at)
+    assert sliders["trees"][sliders["mean"]] == 100
+    assert (sliders["trees"][sliders["scale"]], sliders["factor"]) == (5, False)
     (sheet,) = sheets(at)
     assert sheet.header["panels"][0]["markers"][-1]["label"] == "shown"
     # What is left of a model without clocks moves no slider of one that has them.
-    found = dials(move(at, "clocks", "1.1.plain"))
-    assert found["trees"][found["mean"]] > 1
-    assert found["factor"] is True
+    sliders = dials(move(at, "clocks", "1.1.plain"))
+    assert sliders["trees"][sliders["mean"]] > 1
+    assert sliders["factor"] is True
     at = open_page("two_clocks", clocks="99999.9", data="diabetes")
     assert "clocks" in " ".join(words(at))
     # A real table has no truth and none of its knobs.

@@ -219,8 +219,8 @@ def test_a_knob_of_the_picture_has_no_widget_and_keeps_its_parameter():
 def presented(at):
     """The step that the address names, the sentence beside it, and two knobs."""
     values = shown_values(at)
-    said = next((text for text in notices(at) if text.endswith(" of 3)")), "")
-    return "".join(at.query_params.get("present", [])), said, values["trees"], values["noise"]
+    notice = next((text for text in notices(at) if text.endswith(" of 3)")), "")
+    return "".join(at.query_params.get("present", [])), notice, values["trees"], values["noise"]
 
 
 def test_present_mode_steps_through_the_story_and_leaves():

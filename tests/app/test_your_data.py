@@ -72,10 +72,10 @@ def test_the_trees_in_use_are_shown(table):
     at = open_page(table=table, section="Is it any good?")
     assert not at.exception
     starts = "The mean uses " if table == "diabetes" else "The models use "
-    (told,) = [c.value for c in at.caption if c.value.startswith(starts)]
-    assert "held out chose the number" in told
+    (caption,) = [c.value for c in at.caption if c.value.startswith(starts)]
+    assert "held out chose the number" in caption
     others = "the rows of the other folds chose the factor and the tails."
-    assert told.endswith(others if table == "diabetes" else "other rows chose the temperature.")
+    assert caption.endswith(others if table == "diabetes" else "other rows chose the temperature.")
     assert pictures(at)[:3] == ["rejection", "coverage", "trees-in-use"]
     at.toggle(key="clocks").set_value(False).run()
     settle(at)

@@ -9,9 +9,9 @@ from tests.app.your_data_page import csv_of, numbers, open_at_once, open_page, s
 
 
 def answer_of(at):
-    found = [text for text in texts(at) if "of the rows stay below" in text]
-    assert len(found) <= 1
-    return found[0] if found else ""
+    sentences = [text for text in texts(at) if "of the rows stay below" in text]
+    assert len(sentences) <= 1
+    return sentences[0] if sentences else ""
 
 
 def test_it_is_asked_for_and_answered_in_words():

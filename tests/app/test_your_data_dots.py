@@ -9,9 +9,9 @@ from tests.app.drawn import curve_specs
 from tests.app.your_data_page import open_page, rows_of
 
 
-@pytest.mark.parametrize(("message", "found"), [(7, 7), (9.0, 9)])
-def test_a_dot_of_the_figure_is_read(message, found):
-    assert read_pick(message, frozenset({7, 9})) == found
+@pytest.mark.parametrize(("message", "pick"), [(7, 7), (9.0, 9)])
+def test_a_dot_of_the_figure_is_read(message, pick):
+    assert read_pick(message, frozenset({7, 9})) == pick
 
 
 @pytest.mark.parametrize(

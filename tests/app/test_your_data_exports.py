@@ -54,8 +54,8 @@ def trained_once(monkeypatch):
         return repr(X.dtypes), X.to_csv()
 
     def rows_once(plan, training, rows):
-        told = repr(plan), repr(training.target), repr(training.split), training.y.tobytes()
-        key = *told, *cells(training.X), rows.tobytes()
+        parts = repr(plan), repr(training.target), repr(training.split), training.y.tobytes()
+        key = *parts, *cells(training.X), rows.tobytes()
         if key not in models:
             models[key] = fit_rows(plan, training, rows)
         return models[key]
@@ -84,9 +84,9 @@ def test_the_copied_code_and_the_copied_line_give_the_numbers_of_the_page(
     made = {}
     exec(compile(code, "copied", "exec"), made)
     shown = rows_of(at).sort_values("row")
-    found = made["scored"].frame
-    np.testing.assert_array_equal(shown["total"], np.sqrt(found["total_uncertainty"]))
-    np.testing.assert_array_equal(shown["prediction"], found["prediction"])
+    frame = made["scored"].frame
+    np.testing.assert_array_equal(shown["total"], np.sqrt(frame["total_uncertainty"]))
+    np.testing.assert_array_equal(shown["prediction"], frame["prediction"])
     (tmp_path / "scored.csv").unlink()
     line = code.strip().splitlines()[-1].removeprefix("# ")
     words = shlex.split(line)
@@ -94,7 +94,7 @@ def test_the_copied_code_and_the_copied_line_give_the_numbers_of_the_page(
     assert main([*words[3:], "--quiet"]) == 0
     written = pd.read_csv(tmp_path / "scored.csv")
     for name in ("prediction", "total_uncertainty", "knowledge_uncertainty"):
-        np.testing.assert_array_equal(written[name], found[name])
+        np.testing.assert_array_equal(written[name], frame[name])
 
 
 @pytest.mark.parametrize("kind", ["regression", "classes"])

@@ -28,10 +28,10 @@ def frame(n=400):
 def test_the_worst_group_comes_first_and_its_rows_can_be_listed():
     at = open_page(csv_of(**frame()), section="Where it fails", table="your file")
     assert not at.exception
-    found = groups_of(at)
-    assert found["Group"].iloc[-1] == "all of them"
-    assert found["RMSE"].iloc[:-1].is_monotonic_decreasing
-    first, best, every = (found.iloc[place] for place in (0, -2, -1))
+    groups = groups_of(at)
+    assert groups["Group"].iloc[-1] == "all of them"
+    assert groups["RMSE"].iloc[:-1].is_monotonic_decreasing
+    first, best, every = (groups.iloc[place] for place in (0, -2, -1))
     assert first["Group"].startswith("shop = south")
     assert first["Against the others"] == "clearly worse"
     assert best["Group"].startswith("shop = north")
@@ -57,12 +57,12 @@ def test_it_is_worked_out_only_when_asked_and_by_what_is_asked():
         ("knowledge", "K, std"),
     ):
         at.radio(key="by").set_value(by).run()
-        found = groups_of(at)
-        assert next(iter(found)) == bar
-        numbers = found[bar].tolist()[:-1]
+        groups = groups_of(at)
+        assert next(iter(groups)) == bar
+        numbers = groups[bar].tolist()[:-1]
         assert len(numbers) > 1
         assert numbers == sorted(numbers, reverse=True)
-        assert "Outside the 80 % interval (%)" in found
+        assert "Outside the 80 % interval (%)" in groups
 
 
 def test_what_cannot_be_said_is_a_sentence():
@@ -88,12 +88,12 @@ def test_groups_are_kept_under_names_compared_listed_and_removed():
     at.session_state["section"] = "Where it fails"
     at.run()
     assert not at.exception
-    told = cohorts_of(at).set_index("Cohort")
-    assert list(told.index) == ["loud south", "high", "all held-out rows"]
-    assert told["RMSE"]["loud south"].endswith("(higher)")
-    assert told["RMSE"]["high"].endswith("(not told apart)")
+    cohorts = cohorts_of(at).set_index("Cohort")
+    assert list(cohorts.index) == ["loud south", "high", "all held-out rows"]
+    assert cohorts["RMSE"]["loud south"].endswith("(higher)")
+    assert cohorts["RMSE"]["high"].endswith("(not told apart)")
     n_high = int((pd.DataFrame(frame())["x"] > 0.5).sum())
-    assert told["Rows"]["high"].startswith(f"{n_high} (")
+    assert cohorts["Rows"]["high"].startswith(f"{n_high} (")
     at.selectbox(key="_cohort").set_value("high").run()
     at.button(key="_cohort_remove").click().run()
     assert list(cohorts_of(at)["Cohort"]) == ["loud south", "all held-out rows"]

@@ -42,8 +42,8 @@ def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     assert says(at, "No group differs") or says(at, "50 % should be")
     at.toggle(key="each").set_value(True).run()
     assert not at.exception
-    told = [caption.value for caption in at.caption if "intervals of" in caption.value]
-    assert 'by groups of "sex"' in told[0], told
+    captions = [caption.value for caption in at.caption if "intervals of" in caption.value]
+    assert 'by groups of "sex"' in captions[0], captions
     assert not says(at, "repairs that")
     assert says(at, "and another part judges them")
     at.selectbox(key="also").set_value(at.selectbox(key="also").options[1]).run()

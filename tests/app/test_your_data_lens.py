@@ -11,8 +11,8 @@ from tests.figure_readers import unpack_curves
 
 
 def component(at, name):
-    found = [one.proto for one in at.get("bidi_component")]
-    data = [unpack_curves(proto.bytes) for proto in found if proto.component_name.endswith(name)]
+    protos = [component.proto for component in at.get("bidi_component")]
+    data = [unpack_curves(proto.bytes) for proto in protos if proto.component_name.endswith(name)]
     return data[-1]
 
 
@@ -129,12 +129,12 @@ def test_a_typed_value_is_put_on_the_curve_where_it_belongs():
     plan = ScorePlan(method="sglb", n_trees=20)
     scored = score_table(read_table(f"x,kind,y\n{rows}".encode()), "y", plan=plan)
     for column, value in (("x", 2.5), ("x", -1.0), ("x", 70.0), ("kind", "c")):
-        said = score_edited(scored, 3, {column: value})
-        found = with_point(column_curve(scored, 3, column), value, said)
+        edited = score_edited(scored, 3, {column: value})
+        curve = with_point(column_curve(scored, 3, column), value, edited)
         whole = column_curve(scored, 3, column, {column: value})
-        assert found.values == whole.values
-        assert found.texts == whole.texts
-        for one, other in zip(found[4:7], whole[4:7], strict=True):
-            np.testing.assert_allclose(one, other, rtol=SAME_SUM)
-        np.testing.assert_allclose(found.uncertainty, whole.uncertainty, rtol=SAME_SUM)
-        assert found.probabilities.shape == whole.probabilities.shape
+        assert curve.values == whole.values
+        assert curve.texts == whole.texts
+        for values, values_whole in zip(curve[4:7], whole[4:7], strict=True):
+            np.testing.assert_allclose(values, values_whole, rtol=SAME_SUM)
+        np.testing.assert_allclose(curve.uncertainty, whole.uncertainty, rtol=SAME_SUM)
+        assert curve.probabilities.shape == whole.probabilities.shape

@@ -12,8 +12,8 @@ COMPARED = "Methods"
 
 def compared(at):
     """The table of scores: one line for each method."""
-    (found,) = [frame.value for frame in at.dataframe if "seconds" in frame.value.columns]
-    return found
+    (table,) = [frame.value for frame in at.dataframe if "seconds" in frame.value.columns]
+    return table
 
 
 def press_compare(at):

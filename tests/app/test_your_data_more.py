@@ -50,10 +50,10 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target(offer
     assert groups["Rows"].tolist()[0] == 140
     assert set(groups["Verdict"]) <= VERDICTS
     at.number_input(key="curvegroup").set_value(2.0).run()
-    told = [f"{word} (south). From 56 to 112" for word in VERDICTS]
-    assert any(text.startswith(words) for text in texts(at) for words in told)
+    openings = [f"{word} (south). From 56 to 112" for word in VERDICTS]
+    assert any(text.startswith(words) for text in texts(at) for words in openings)
     report = offered["your-data.html"]().decode()  # takes the curve and the ranking over
-    assert any(words in report for words in told)
+    assert any(words in report for words in openings)
     assert "learning-curve" in [picture["name"] for picture in curves_of(report)]
     for cell in ("Last doubling", "all rows", "=north", "Still new"):
         assert f">{cell}</t" in report

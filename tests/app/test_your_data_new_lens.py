@@ -34,10 +34,12 @@ def test_the_guides_lens_is_on_the_page_and_in_the_download(steady, offered):
     assert at.slider(key="n_steady").value == 5  # of the link
     for n_rows in (5, 2):
         at.slider(key="n_steady").set_value(n_rows).run()
-        (told,) = (text for text in texts(at) if text.startswith("The members agree most about"))
-        assert len(told.split(",")) == n_rows
+        (sentence,) = (
+            text for text in texts(at) if text.startswith("The members agree most about")
+        )
+        assert len(sentence.split(",")) == n_rows
     report = offered["your-data.html"]().decode()
     assert "<h2>About which rows do the members agree?</h2>" in report
-    assert told in report
+    assert sentence in report
     with pytest.raises(InvalidParameter, match='There is a lens "steady" already'):
         declare_lens(LENSES["steady"])

@@ -72,5 +72,5 @@ def test_the_controls_of_a_plan_make_the_same_plan(plan):
 def test_a_control_is_there_if_the_model_uses_it(values, shown):
     knobs = [knob for knob in (*PLAN.values(), *AFTERWARDS) if knob.when]
     always = {"trees", "depth", "rate", "clocks"}
-    found = {knob.key for knob in knobs if knob.when({**VALUES, **values})}
-    assert found == shown | always
+    keys = {knob.key for knob in knobs if knob.when({**VALUES, **values})}
+    assert keys == shown | always

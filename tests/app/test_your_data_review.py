@@ -39,10 +39,10 @@ def test_a_condition_on_the_prediction_is_about_the_label():
         task="classification",
         find="prediction = 5",
     )
-    found = rows_of(at)
+    rows = rows_of(at)
     assert not at.exception
-    assert len(found) == 30
-    assert set(found["prediction"]) == {"5"}
+    assert len(rows) == 30
+    assert set(rows["prediction"]) == {"5"}
 
 
 def test_a_row_of_the_second_file_can_be_opened_however_short_the_first_is():

@@ -7,7 +7,7 @@ from tests.app.your_data_page import drop, numbers, open_at_once, open_page, row
 
 
 def button(at, label):
-    return next((found for found in at.button if found.label == label), None)
+    return next((button for button in at.button if button.label == label), None)
 
 
 def is_shown(at):

@@ -54,19 +54,23 @@ def test_rows_are_ranked_and_found_by_it(wine):
 def test_a_foreign_second_file_is_told_before_anything_else(offered):
     at = drop(open_page(), numbers(520))  # a fifth of them is held out
     settle(drop(at, numbers(40, shift=9.0), "second.csv", key="upload_second"))
-    told = judged(at)
-    first = next(k for k, text in enumerate(told) if text.startswith("The second file is unlike"))
-    result = next(k for k, text in enumerate(told) if "of the second file were judged" in text)
+    sentences = judged(at)
+    first = next(
+        k for k, text in enumerate(sentences) if text.startswith("The second file is unlike")
+    )
+    result = next(k for k, text in enumerate(sentences) if "of the second file were judged" in text)
     assert first < result
     assert (rows_of(at)["unfamiliarity"] > 0.9).all()
     code = next(block.value for block in at.code if "score_table" in block.value)
     assert "measure_unfamiliarity(scored.training, scored.scored, 0)" in code
     # What the first file's coverage was does not matter for such rows.
-    assert any("The coverage measured on the first file is not shown: 100 %" in t for t in told)
-    assert not any("Inside 95 %" in text for text in told)
-    assert not any("Intervals of" in text for text in told)
+    assert any(
+        "The coverage measured on the first file is not shown: 100 %" in t for t in sentences
+    )
+    assert not any("Inside 95 %" in text for text in sentences)
+    assert not any("Intervals of" in text for text in sentences)
     # The line about drift stands with the warning, and its section draws both files.
-    assert sum("shifted by more than chance" in text for text in told) == 1
+    assert sum("shifted by more than chance" in text for text in sentences) == 1
     at.session_state["section"] = "Second file"
     settle(at.run())
     assert not at.exception

@@ -67,9 +67,9 @@ def open_section(at, name):
 def judged(at):
     """All that is told where the result is judged: texts and the scorecard."""
     open_section(at, "Is it any good?")
-    found = [*texts(at), *(one.value for one in at.markdown)]
+    sentences = [*texts(at), *(text.value for text in at.markdown)]
     open_section(at, "Rows")
-    return found
+    return sentences
 
 
 def texts(at):
@@ -87,18 +87,18 @@ def rows_of(at):
 
 def tables_of(at):
     """The tables of the page, with the headings that a reader sees."""
-    found = []
+    tables = []
     for each in at.dataframe:
         columns = json.loads(each.proto.columns or "{}")
         labels = {name: about.get("label") or name for name, about in columns.items()}
-        found.append(each.value.rename(columns=labels))
-    return found
+        tables.append(each.value.rename(columns=labels))
+    return tables
 
 
 def table_with(at, *headings):
     """The one table that has these headings."""
-    (found,) = [table for table in tables_of(at) if {*headings} <= {*table.columns}]
-    return found
+    (table,) = [table for table in tables_of(at) if {*headings} <= {*table.columns}]
+    return table
 
 
 def csv_of(**columns):

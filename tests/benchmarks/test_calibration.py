@@ -43,9 +43,9 @@ def test_every_rule_calibrates_what_all_trees_do_not(rng):
     assert coverage.pop("all trees") < 0.3
     coverage.pop("early stopping")
     coverage["isotonic"] = calibration._isotonic_coverage(held, test)
-    for name, found in coverage.items():
+    for name, share in coverage.items():
         # Both sets have 400 rows: four standard errors of 0.9 of either.
-        assert abs(found - 0.9) < 4 * np.sqrt(2 * 0.09 / 400), name
+        assert abs(share - 0.9) < 4 * np.sqrt(2 * 0.09 / 400), name
 
 
 def test_results_are_kept_and_judged(tmp_path):

@@ -40,16 +40,16 @@ def energy(rng, monkeypatch):
 
 
 def test_a_set_is_fetched_once_with_its_splits(tmp_path, energy):
-    said = []
+    lines = []
     for _ in range(2):
-        fetch_missing(["energy", "spiral"], tmp_path, said.append)
+        fetch_missing(["energy", "spiral"], tmp_path, lines.append)
     assert len(energy.asked) == 1
     assert energy.asked[0]["data_id"] == 1472
-    assert said == [f"energy: 768 rows came, with the SHA-256 {checksum(energy.rows)}."]
-    found = load_split(tmp_path, "energy", 19)
-    assert len(found.y_test) == 77
+    assert lines == [f"energy: 768 rows came, with the SHA-256 {checksum(energy.rows)}."]
+    split = load_split(tmp_path, "energy", 19)
+    assert len(split.y_test) == 77
     test = draw_splits(768, 20)["test_19"]
-    np.testing.assert_allclose(np.sort(found.y_test), np.sort(energy.rows[test, -1]), atol=ZERO)
+    np.testing.assert_allclose(np.sort(split.y_test), np.sort(energy.rows[test, -1]), atol=ZERO)
 
 
 def test_splits_are_those_of_the_papers():

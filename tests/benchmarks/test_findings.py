@@ -47,10 +47,10 @@ def result(split, score):
 
 def test_signs_count_standard_errors():
     theirs = PROTOCOLS["macau"].published["linear", "forest", "crps"]
-    found = signs.find_signs([result(0, theirs.value + 9.0), result(1, theirs.value + 11.0)])
-    assert [sign.word for sign in found] == ["worse"]
+    judged = signs.find_signs([result(0, theirs.value + 9.0), result(1, theirs.value + 11.0)])
+    assert [sign.word for sign in judged] == ["worse"]
     # Two values 2 apart have a standard error of 1; half of the last digit is no difference.
-    assert found[0].errors == pytest.approx(10.0 - theirs.rounding)
+    assert judged[0].errors == pytest.approx(10.0 - theirs.rounding)
     assert signs.find_signs([result(0, theirs.value - 1.0), result(1, theirs.value + 1.0)]) == []
 
 
@@ -58,11 +58,11 @@ def test_crps_of_the_authors_code_is_that_of_its_quantiles(scoringrules):
     rng = np.random.default_rng(0)
     y, loc, scale = rng.normal(size=(3, 40))
     scale = np.abs(scale) + 0.1
-    found = macau_linear.authors_crps(y, loc, scale)
+    crps = macau_linear.authors_crps(y, loc, scale)
     quantiles = loc[:, None] + scale[:, None] * norm.ppf(np.linspace(0.025, 0.975, 100))
-    assert found == pytest.approx(scoringrules.crps_ensemble(y, quantiles).mean(), rel=SAME_SUM)
+    assert crps == pytest.approx(scoringrules.crps_ensemble(y, quantiles).mean(), rel=SAME_SUM)
     # Without the outer 5 % it is that of a narrower law, but no other score.
-    assert found == pytest.approx(scoringrules.crps_normal(y, loc, scale).mean(), rel=0.05)
+    assert crps == pytest.approx(scoringrules.crps_normal(y, loc, scale).mean(), rel=0.05)
 
 
 def test_paths_hold_some_of_what_matters():
@@ -77,8 +77,8 @@ def test_macaus_leaves_are_measured_with_each_choice_of_features(capsys):
     )
     printed = capsys.readouterr().out
     shares = printed.splitlines()[-1].split("|")[2:-1]
-    path, one, four, every = (float(share) for share in shares)
-    assert path == 0.0 <= four < one <= every == 1.0
+    path, single, four, every = (float(share) for share in shares)
+    assert path == 0.0 <= four < single <= every == 1.0
     assert "auto, 4 rows" in printed
 
 

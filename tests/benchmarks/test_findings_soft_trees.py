@@ -40,9 +40,9 @@ def cell(data_dir, method):
 
 @pytest.mark.parametrize("method", sorted(KNOWN))
 def test_without_a_change_the_scores_are_the_cells(data_dir, method):
-    found = soft_trees_settings.measure(data_dir, "concrete", 0, method, KNOWN[method], "")
+    scores = soft_trees_settings.measure(data_dir, "concrete", 0, method, KNOWN[method], "")
     wanted = cell(data_dir, method)
-    assert {key: found[key] for key in wanted} == pytest.approx(wanted, rel=SAME_SUM)
+    assert {key: scores[key] for key in wanted} == pytest.approx(wanted, rel=SAME_SUM)
 
 
 def test_changes_reach_the_model(data_dir):
@@ -67,9 +67,9 @@ def test_rows_and_targets_change_as_said(data_dir):
 
 
 def test_areas_by_source_hold_the_tables_own(data_dir):
-    found = soft_trees_foreign.areas(data_dir, "concrete", 0, "vst", KNOWN["vst"])
-    assert found.keys() == {*data.SPLITS, *data.BUILTIN} - {"concrete"}
-    own = found[data.FOREIGN["concrete"]]
+    by_source = soft_trees_foreign.areas(data_dir, "concrete", 0, "vst", KNOWN["vst"])
+    assert by_source.keys() == {*data.SPLITS, *data.BUILTIN} - {"concrete"}
+    own = by_source[data.FOREIGN["concrete"]]
     assert own == pytest.approx(cell(data_dir, "vst")["auroc"], rel=SAME_SUM)
 
 
@@ -91,6 +91,6 @@ def test_pairs_of_policies_share_their_seeds():
 
 
 def test_play_is_the_tables_cell():
-    found = soft_trees_regret.play(["random"], 60, 2)
+    regrets = soft_trees_regret.play(["random"], 60, 2)
     task = Task(None, soft_trees.EXPLORATION, 1, "random", "smoke", {})
-    assert found["random"][1] == soft_trees.PROTOCOL.run(task).scores["regret_60"]
+    assert regrets["random"][1] == soft_trees.PROTOCOL.run(task).scores["regret_60"]

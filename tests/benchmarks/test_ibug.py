@@ -46,10 +46,10 @@ def test_one_search_gives_what_a_fit_for_each_score_gives(parts, trained, scorin
     chosen = choose_scale(parts.y_val, fit_ibug(trained, parts).find_validation(), scoring)
     alone = IBUGRegressor(_base(), scoring=scoring, delta_unit=1.0, random_state=3)
     alone.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
-    found = alone.find_neighborhood(parts.X_test)
+    near = alone.find_neighborhood(parts.X_test)
     assert (chosen.k, chosen.gamma) == (alone.n_neighbors_, alone.gamma_)
     np.testing.assert_array_equal(
-        chosen.apply(found.targets), alone.predict_distribution(found).scale
+        chosen.apply(near.targets), alone.predict_distribution(near).scale
     )
 
 
@@ -69,7 +69,7 @@ def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch)
     here = SplitMethods(parts, None, trees=(100,))
     here._models["catboost"] = trained
     monkeypatch.setattr("benchmarks.ibug_methods.SGLB_GRID", ((2, 0.1),))
-    found = here.average()
+    average = here.average()
     sglb = BoostedEnsembleRegressor(
         stopping=None,
         ensemble="virtual", n_trees=100, depth=2, learning_rate=0.1, max_bins=255,
@@ -82,8 +82,8 @@ def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch)
     model = AveragingRegressor(pair, scoring="crps")
     model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
     loc, scale = model.predict_distribution(parts.X_test)
-    np.testing.assert_allclose(found.loc["crps"], loc, rtol=CANCELLED)  # sums in another order
-    np.testing.assert_allclose(found.scale["crps"], scale, rtol=CANCELLED)
+    np.testing.assert_allclose(average.loc["crps"], loc, rtol=CANCELLED)  # sums in another order
+    np.testing.assert_allclose(average.scale["crps"], scale, rtol=CANCELLED)
 
 
 @pytest.mark.parametrize("python", [None, Path("no-such-python")])

@@ -45,11 +45,11 @@ def test_indicators_make_sixteen_columns_of_energys_eight():
     X[:, 5], X[:, 7] = rng.integers(2, 6, 200), rng.integers(0, 6, 200)
     y = X[:, 0]
     parts = Rows(X[:100], y[:100], X[100:150], y[100:150], X[150:], y[150:], seed=0)
-    found = ibug_knn.with_indicators(parts).X_test
-    assert found.shape == (50, 16)
-    np.testing.assert_array_equal(found[:, :6], X[150:, [0, 1, 2, 3, 4, 6]])
-    np.testing.assert_array_equal(found[:, 6:10].argmax(axis=1) + 2, X[150:, 5])
-    np.testing.assert_array_equal(found[:, 6:].sum(axis=1), 2.0)
+    columns = ibug_knn.with_indicators(parts).X_test
+    assert columns.shape == (50, 16)
+    np.testing.assert_array_equal(columns[:, :6], X[150:, [0, 1, 2, 3, 4, 6]])
+    np.testing.assert_array_equal(columns[:, 6:10].argmax(axis=1) + 2, X[150:, 5])
+    np.testing.assert_array_equal(columns[:, 6:].sum(axis=1), 2.0)
 
 
 def test_given_settings_reach_the_cells(monkeypatch):
@@ -60,14 +60,14 @@ def test_given_settings_reach_the_cells(monkeypatch):
         return Found(dict.fromkeys(ibug_settings.SCORES, float(task.split)), {})
 
     monkeypatch.setattr(ibug_settings, "PROTOCOL", replace(PROTOCOL, run=run))
-    found = ibug_settings.measure(None, "power", "ibug_cbu", [0, 3], 7, 2000)
-    assert found["crps"] == 1.5
+    scores = ibug_settings.measure(None, "power", "ibug_cbu", [0, 3], 7, 2000)
+    assert scores["crps"] == 1.5
     assert seen[0]["virtual_sglb"] == {"knobs": (7, 0.1), "n_trees": 2000}
     assert seen[0]["ibug"] == {"depth": 7, "n_trees": 2000}
 
 
 def test_costs_of_fewer_trees_have_a_row_a_share():
     pytest.importorskip("catboost")
-    found = ibug_tau.costs(made_up_parts(), 2, 20, 1)
-    assert list(found) == list(ibug_tau.SHARES)
-    assert all(cost.neighbors > 0.0 and cost.mean > 0.0 for cost in found.values())
+    costs = ibug_tau.costs(made_up_parts(), 2, 20, 1)
+    assert list(costs) == list(ibug_tau.SHARES)
+    assert all(cost.neighbors > 0.0 and cost.mean > 0.0 for cost in costs.values())

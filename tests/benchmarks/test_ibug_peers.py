@@ -22,15 +22,15 @@ def test_ngboost_with_crps_creeps_in_the_targets_own_unit():
     wide = parts._replace(
         **{key: 1e3 * getattr(parts, key) for key in ("y_fit", "y_val", "y_test")}
     )
-    found = {
+    moves = {
         (loss, name): ibug_ngboost.measure(rows, ibug_ngboost.Setting(loss, 0.1, 20))
         for loss in ("likelihood", "crps")
         for name, rows in (("own", parts), ("wide", wide))
     }
     # The likelihood's natural gradient knows no unit, that of the library's CRPS does.
-    same = pytest.approx(1e3 * found["likelihood", "own"][1], rel=1e-6)
-    assert found["likelihood", "wide"][1] == same
-    assert found["crps", "wide"][1] > 2e3 * found["crps", "own"][1]
+    same = pytest.approx(1e3 * moves["likelihood", "own"][1], rel=1e-6)
+    assert moves["likelihood", "wide"][1] == same
+    assert moves["crps", "wide"][1] > 2e3 * moves["crps", "own"][1]
 
 
 def test_short_chains_of_bart_add_the_noise_to_the_std_only():

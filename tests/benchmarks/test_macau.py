@@ -63,6 +63,6 @@ def test_rays_are_ranked(tail, least, rising):
             away = np.abs(X[:, 0] - 5.0)
             return SimpleNamespace(novelty=away if self.tail == "rise" else np.full(len(X), 5.2))
 
-    found, share = macau_novelty.rank_rays(Far(), macau_novelty.line_rays(), tail)
-    assert found.tolist() == pytest.approx([least, least])
+    ranks, share = macau_novelty.rank_rays(Far(), macau_novelty.line_rays(), tail)
+    assert ranks.tolist() == pytest.approx([least, least])
     assert share == rising

@@ -62,9 +62,9 @@ def test_the_quick_set_is_timed_part_by_part(tmp_path):
     (row,) = own_tables.rows_of(store, [])
     assert row.what == "10,000 x 20: the quick set from bytes to table"
     assert "SGLB" in row.measured
-    found = store.results["made up/0/quick"]
-    assert set(found["parts"]) == {"reading", "SGLB", "kNN", "unfamiliarity"}
-    assert found["seconds"] == pytest.approx(sum(wall for wall, _ in found["parts"].values()))
+    times = store.results["made up/0/quick"]
+    assert set(times["parts"]) == {"reading", "SGLB", "kNN", "unfamiliarity"}
+    assert times["seconds"] == pytest.approx(sum(wall for wall, _ in times["parts"].values()))
 
 
 def test_knowledge_is_compared_between_folds_and_seeds(table, tmp_path, monkeypatch):
@@ -73,13 +73,13 @@ def test_knowledge_is_compared_between_folds_and_seeds(table, tmp_path, monkeypa
     monkeypatch.setattr(folds, "ScorePlan", lambda seed, **given: replace(plan, seed=seed))
     store = Store(tmp_path / "kept.json", {"version": 1})
     for seed in range(2):
-        found = folds.run_ensemble("made up", few, "virtual", seed)
-        assert found["ratio"] >= 1.0
-        assert 1.0 < found["chance"] < found["chance 95"]
-        assert found["nested"] != found["nll"]
-        assert abs(found["nested"] - found["nll"]) < 0.5
-        assert len(found["top"]) == 3
-        store.put(f"made up/{seed}/folds virtual", found)
+        result = folds.run_ensemble("made up", few, "virtual", seed)
+        assert result["ratio"] >= 1.0
+        assert 1.0 < result["chance"] < result["chance 95"]
+        assert result["nested"] != result["nll"]
+        assert abs(result["nested"] - result["nll"]) < 0.5
+        assert len(result["top"]) == 3
+        store.put(f"made up/{seed}/folds virtual", result)
     rows = folds.fold_rows(store.results, ["made up"])
     assert [row.what.split(": ")[1].split(",")[0] for row in rows] == [
         "largest over smallest median K of the folds", "NLL (nats)", "top 5 % by K",
@@ -97,10 +97,10 @@ def test_second_files_are_drawn_honestly_and_shifted(table, tmp_path, monkeypatc
     monkeypatch.setattr(own_tables, "WAYS", ("one column",))
     store = Store(tmp_path / "kept.json", {"version": 1})
     own_tables.run(store, tmp_path, ["power"], ["shifted"], 1000)
-    found = store.results["power/0/shifted: one column"]
-    assert found["p"] < 0.05
-    assert found["why not"].endswith("100 are needed")  # of 120 held-out rows
-    store.put("power/1/shifted: one column", {**found, "plain": 0.8, "weighted": 0.9})
+    result = store.results["power/0/shifted: one column"]
+    assert result["p"] < 0.05
+    assert result["why not"].endswith("100 are needed")  # of 120 held-out rows
+    store.put("power/1/shifted: one column", {**result, "plain": 0.8, "weighted": 0.9})
     monkeypatch.setattr(own_tables, "SHIFT_SEEDS", 2)
     honest, shifted = own_tables.rows_of(store, ["power"])
     assert honest.what == "honest second files told apart at 5 %, of 2"

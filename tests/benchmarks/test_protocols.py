@@ -38,10 +38,10 @@ def data_dir(tmp_path_factory):
 
 def compute(data_dir, table, name, method, known=None, split=0):
     task = Task(data_dir, name, split, method, "smoke", known or {})
-    found = PROTOCOLS[table].run(task)
+    result = PROTOCOLS[table].run(task)
     declared = {score.key for score in PROTOCOLS[table].scores}
-    assert found.scores.keys() <= declared
-    return found
+    assert result.scores.keys() <= declared
+    return result
 
 
 def cells(table, name, leave_out=()):
@@ -78,10 +78,10 @@ LEFT_OUT = ("sglb:two_clocks", "catboost", "ngboost", "cqr", "gp")
 )  # fmt: skip
 def test_every_cell_has_scores(data_dir, table, name, method):
     try:
-        found = compute(data_dir, table, name, method)
+        result = compute(data_dir, table, name, method)
     except Missing as error:
         pytest.skip(str(error))
-    finite = {key for key, value in found.scores.items() if math.isfinite(value)}
+    finite = {key for key, value in result.scores.items() if math.isfinite(value)}
     first = {"sglb": "rmse", "soft_trees": "rmse", "cyclical": "accuracy"}.get(table, "crps")
     expected = first
     if name.endswith("_halves"):
@@ -93,7 +93,7 @@ def test_every_cell_has_scores(data_dir, table, name, method):
     elif method in ("isolation", "distance"):
         expected = f"auroc_{method}"
     assert expected in finite
-    assert all(isinstance(key, str) for key in found.settings)
+    assert all(isinstance(key, str) for key in result.settings)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_forest_on_the_line_is_grown_as_its_name_says(data_dir):
     assert method in macau_protocol.LABELS
     task = Task(None, "one_dimensional", 0, method, "small", {})
     settings = macau_protocol.VARIATIONS[method.partition(":")[2]]
-    found = macau_protocol.run(task._replace(effort="smoke"))
+    result = macau_protocol.run(task._replace(effort="smoke"))
     assert settings.items() >= {"min_child_samples": 1, "max_leaves": 255}.items()
-    assert found.settings["max_leaves"] == 255
+    assert result.settings["max_leaves"] == 255
 
 
 def test_a_rank_is_that_of_its_name():
@@ -208,11 +208,11 @@ def test_a_tiny_std_is_widened_where_the_law_has_one_and_a_stacked_law_is_scored
     from gbuq_core.stacking.law import StackedDistribution, Students
     from gbuq_core.stacking.support import find_support
 
-    one, tiny = np.ones(2), np.array([1e-9, 2.0])
-    widened = ours_protocol.widen(StudentDistribution(one, tiny, 5.0), 0.1)
+    ones, tiny = np.ones(2), np.array([1e-9, 2.0])
+    widened = ours_protocol.widen(StudentDistribution(ones, tiny, 5.0), 0.1)
     assert widened.scale.tolist() == [0.1, 2.0]
     assert widened.df.tolist() == [5.0, 5.0]
-    assert ours_protocol.widen(NormalDistribution(one, tiny), 0.1).scale.tolist() == [0.1, 2.0]
+    assert ours_protocol.widen(NormalDistribution(ones, tiny), 0.1).scale.tolist() == [0.1, 2.0]
     support = find_support(np.array([-5.0, 5.5, 7.25]))
-    stacked = StackedDistribution((Students(one, tiny, 5.0 * one, one),), support)
+    stacked = StackedDistribution((Students(ones, tiny, 5.0 * ones, ones),), support)
     assert ours_protocol.widen(stacked, 0.1) is stacked

@@ -50,15 +50,17 @@ def test_what_is_published_is_read_again(tmp_path):
     path = tmp_path / "board.json"
     findings = tmp_path / "FINDINGS.md"
     findings.write_text("# Findings\n\n## One\nWhy it is.\n\nCells: sglb/*/sgb/nll, macau/*/*/*\n")
-    said = publish(RESULTS, path, findings)
-    assert said.startswith("board.json has 13 cells and ")
+    sentence = publish(RESULTS, path, findings)
+    assert sentence.startswith("board.json has 13 cells and ")
     board = read_board(path)
     table = board.table("sglb")
     for result in RESULTS[:12]:
         expected = {key: short_number(value) for key, value in result.scores.items()}
-        found = [r for r in table.results_of(result.set, result.method) if r.split == result.split]
-        assert [dict(each.scores) for each in found] == [expected]
-        assert (found[0].seconds, found[0].peak_memory) == (1.23457, 123457000)
+        results = [
+            r for r in table.results_of(result.set, result.method) if r.split == result.split
+        ]
+        assert [dict(each.scores) for each in results] == [expected]
+        assert (results[0].seconds, results[0].peak_memory) == (1.23457, 123457000)
     assert (table.effort, table.versions, table.machines) == ("small", ("1",), ("m",))
     assert board.table("ours").results == ()
     assert board.table("ours").effort == ""
@@ -125,11 +127,11 @@ def test_sections_of_findings():
         "# Findings\nwords\n\n## One\nA\n\n### Sub\nB\n\nCells: sglb/boston/sgb/nll,\n"
         "sglb/*/sgb/rmse\n\nC\n\n## Without\nD\n\n## Two\nCells: `macau/*/*/crps`.\nE\n"
     )
-    one, two = read_findings(text)
-    assert one["cells"] == ["sglb/boston/sgb/nll", "sglb/*/sgb/rmse"]
-    assert one["text"].startswith("A\n\n### Sub\nB")
-    assert one["text"].endswith("C")
-    assert (two["title"], two["cells"], two["text"]) == ("Two", ["macau/*/*/crps"], "E")
+    first, second = read_findings(text)
+    assert first["cells"] == ["sglb/boston/sgb/nll", "sglb/*/sgb/rmse"]
+    assert first["text"].startswith("A\n\n### Sub\nB")
+    assert first["text"].endswith("C")
+    assert (second["title"], second["cells"], second["text"]) == ("Two", ["macau/*/*/crps"], "E")
 
 
 def test_tasks():
@@ -150,7 +152,7 @@ def test_the_option_writes_the_file_and_runs_nothing(tmp_path, capsys, monkeypat
     store = Cells(tmp_path / "results")
     store.put(result_of("sglb", "boston", 0, "sgb", nll=1.0))
     path = tmp_path / "board.json"
-    monkeypatch.setattr(command, "publish", lambda found: publish(found, path))
+    monkeypatch.setattr(command, "publish", lambda results: publish(results, path))
     assert command.run(["--publish", "--out", str(store.folder)]) == 0
     assert "board.json has 1 cells" in capsys.readouterr().out
     assert read_board(path).table("sglb").values("boston", "sgb", "nll") == {0: 1.0}
@@ -173,9 +175,9 @@ def test_the_published_board_is_what_the_committed_results_say():
     names, store = committed(), Cells(command.RESULTS)
     if not names:
         pytest.skip("no results are committed yet")
-    found = [result for result in store if store.path_of(result.cell).name in names]
+    results = [result for result in store if store.path_of(result.cell).name in names]
     findings = FINDINGS.read_text("utf-8") if FINDINGS.exists() else ""
-    assert BOARD_FILE.read_text(encoding="utf-8") == board_text(found, findings), (
+    assert BOARD_FILE.read_text(encoding="utf-8") == board_text(results, findings), (
         "run python -m benchmarks.tables --publish"
     )
     readme = README.read_text(encoding="utf-8")

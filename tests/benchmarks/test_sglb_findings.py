@@ -9,8 +9,8 @@ from benchmarks.findings import foreign_rows
 
 def test_shuffled_foreign_rows_keep_each_column():
     X = np.random.default_rng(1).normal([0.0] * 12 + [100.0], 2.0, (200, 13))
-    found = dict(islice(foreign_rows.sources(None, "boston", X, 300, 0), 3))
-    table, shuffled, normal = found.values()
+    sources = dict(islice(foreign_rows.sources(None, "boston", X, 300, 0), 3))
+    table, shuffled, normal = sources.values()
     np.testing.assert_array_equal(np.sort(shuffled, axis=0), np.sort(table, axis=0))
     # Radius and perimeter of breast cancers' cells go together until they are shuffled.
     assert np.corrcoef(table[:, 0], table[:, 2])[0, 1] > 0.9

@@ -70,24 +70,24 @@ def test_a_score_that_is_no_number_is_left_out():
 
 
 def test_a_table_is_read_as_it_is_printed():
-    found = protocol.published_numbers(
+    numbers = protocol.published_numbers(
         "2", "nll", "sgb sglb", {"power": "2.72(0.12) -", "wine": "-1 5"}, splits=4
     )
-    assert found["power", "sgb", "nll"] == Published(2.72, 0.06, "2", 0.005)
-    assert ("power", "sglb", "nll") not in found
-    assert found["wine", "sgb", "nll"] == Published(-1.0, None, "2", 0.5)
+    assert numbers["power", "sgb", "nll"] == Published(2.72, 0.06, "2", 0.005)
+    assert ("power", "sglb", "nll") not in numbers
+    assert numbers["wine", "sgb", "nll"] == Published(-1.0, None, "2", 0.5)
     with pytest.raises(ValueError, match="no number"):
         protocol.published_numbers("2", "nll", "sgb", {"power": "?"})
 
 
 @pytest.mark.parametrize("key", PROTOCOLS)
 def test_every_method_has_a_cost_and_every_set_its_rows(key):
-    found = PROTOCOLS[key]
-    assert set(found.methods) == set(found.seconds)
-    for name in found.sets:
-        assert set(found.methods_on(name)) <= set(found.methods)
-        assert all(found.estimate(name, each, "small") > 0 for each in found.methods_on(name))
-    assert {where[0] for where in found.published} <= set(found.sets)
+    table = PROTOCOLS[key]
+    assert set(table.methods) == set(table.seconds)
+    for name in table.sets:
+        assert set(table.methods_on(name)) <= set(table.methods)
+        assert all(table.estimate(name, each, "small") > 0 for each in table.methods_on(name))
+    assert {where[0] for where in table.published} <= set(table.sets)
 
 
 def test_numbers_of_the_first_paper():
@@ -167,8 +167,8 @@ def test_what_papers_have_without_standard_errors_gets_more_splits():
 
 def test_cells_are_listed_and_those_that_tune_come_first():
     wanted = Wanted(("sglb",), ("protein", "boston"), ("sglb", "sglb:single"), 9, "small")
-    found = list_cells(wanted)
-    assert len(found) == 2 * (9 + 5)  # protein has five splits
+    cells = list_cells(wanted)
+    assert len(cells) == 2 * (9 + 5)  # protein has five splits
     cell = Cell("sglb", "boston", 2, "sglb")
     others = [Cell("sglb", "boston", *each) for each in
               ((2, "sglb:single"), (0, "sglb"), (0, "sglb:single"))]  # fmt: skip
@@ -202,14 +202,14 @@ class Computed:
 def test_settings_are_handed_on_and_resuming_computes_the_rest(tmp_path, monkeypatch, where):
     def run(computed, methods, resume=True):
         monkeypatch.setattr(running, "compute_apart", computed)
-        said.clear()
+        lines.clear()
         cluster = computed if where == "cluster" else None
         computed.n_workers = 2
         todo = list_cells(Wanted(("sglb",), ("boston",), methods, 2, "small"))
-        runner = Runner(Cells(tmp_path), tmp_path, "small", 60.0, said.append)
+        runner = Runner(Cells(tmp_path), tmp_path, "small", 60.0, lines.append)
         return runner.run(todo, resume, 2, cluster)
 
-    said = []
+    lines = []
     assert run(Computed(), ("sglb:single",)).computed == 2
     second = Computed(refuse=("sgb",))
     outcome = run(second, ("sgb", "sglb:single", "sglb"))
@@ -220,8 +220,8 @@ def test_settings_are_handed_on_and_resuming_computes_the_rest(tmp_path, monkeyp
     first = known[Cell("sglb", "boston", 0, "sglb")]
     assert first["sglb:single"]["depth"] == 1
     assert sorted(known[Cell("sglb", "boston", 1, "sglb")]) == ["sglb", "sglb:single"]
-    assert said[0].startswith("4 of 6 cells to compute, 2 are stored. About ")
-    assert "left" in said[1]
+    assert lines[0].startswith("4 of 6 cells to compute, 2 are stored. About ")
+    assert "left" in lines[1]
     again = Computed()
     run(again, ("sglb:single",), resume=False)
     assert len(again.asked) == 2
@@ -261,14 +261,14 @@ def _start(out, *more):
 
 def living_cells():
     """Processes that compute a cell."""
-    found = []
+    numbers = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if b"benchmarks.tables.apart" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
+                numbers.append(int(folder.name))
         except OSError:  # it ended meanwhile
             continue
-    return found
+    return numbers
 
 
 @pytest.mark.slow
@@ -287,9 +287,9 @@ def test_nothing_is_lost_by_a_kill(tmp_path):
     while before & set(living_cells()):  # they end by themselves, or the test never does
         time.sleep(0.02)
     second = start(tmp_path, "--methods", "vrf,forests", "--splits", "1", "--resume")
-    said = second.communicate()[0]
-    assert second.returncode == 0, said
-    assert "1 of 2 cells to compute, 1 " in said
+    output = second.communicate()[0]
+    assert second.returncode == 0, output
+    assert "1 of 2 cells to compute, 1 " in output
     for path, (text, written) in kept.items():
         assert (path.read_text(), path.stat().st_mtime_ns) == (text, written)
     results = list(Cells(tmp_path))
@@ -306,12 +306,12 @@ def test_an_interrupted_run_ends_its_cells_in_one_sentence(tmp_path):
         assert run.poll() is None, run.stdout.read()
         time.sleep(0.02)
     os.kill(run.pid, signal.SIGINT)  # of the runner alone: Ctrl-C does not reach its cells either
-    said = run.communicate()[0]
+    output = run.communicate()[0]
     assert run.returncode == 130
-    assert said.splitlines()[-1] == (
+    assert output.splitlines()[-1] == (
         "Interrupted. What was computed is stored: go on with --resume."
     )
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     assert 0 < len(list(Cells(tmp_path))) < 18
     assert not list(tmp_path.glob("*.part"))
 
@@ -393,10 +393,10 @@ def test_bad_arguments_get_one_sentence(given, sentence, capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         command.main()
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith(sentence)
-    assert said.endswith(".\n")
-    assert said.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith(sentence)
+    assert errors.endswith(".\n")
+    assert errors.count("\n") == 1
 
 
 def test_results_of_another_effort_are_not_gone_on_with(tmp_path, capsys, monkeypatch):
@@ -422,8 +422,8 @@ def test_results_of_another_effort_are_not_gone_on_with(tmp_path, capsys, monkey
     ],
 )
 def test_two_standard_errors_are_worse_or_better(mean, theirs, higher, word):
-    found = set_beside([mean - 0.1, mean, mean + 0.1], theirs, higher)
-    assert found.word == word
+    beside = set_beside([mean - 0.1, mean, mean + 0.1], theirs, higher)
+    assert beside.word == word
     assert set_beside([mean], theirs, higher).word == ""
 
 

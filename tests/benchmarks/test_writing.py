@@ -32,8 +32,8 @@ def test_the_summary_counts_each_paper():
     rows = body(write_summary(BOARD))
     counts = [each for each in count_agreement(BOARD) if BOARD.table(each.table).published]
     assert len(rows) == len(counts)
-    for row, found in zip(rows, counts, strict=True):
-        assert list(map(int, row[1:5])) == [found.judged, found.same, found.better, found.worse]
+    for row, count in zip(rows, counts, strict=True):
+        assert list(map(int, row[1:5])) == [count.judged, count.same, count.better, count.worse]
     explained, of = map(int, rows[0][5].split(" of "))
     assert of == len(list_differences(BOARD, "sglb"))
     assert 0 < explained < of
@@ -65,8 +65,8 @@ def test_a_table_has_each_number_in_its_row_and_column(key):
     assert head == ["method", *(s.label for s in table.sets_with(score.key))]
     rows = {row[0]: row[1:] for row in body(sections[0].split("\n\n")[1].strip())}
     for method in table.methods_with(score.key):
-        for column, one in enumerate(table.sets_with(score.key)):
-            beside = table.beside(one.key, method.key, score.key)
+        for column, dataset in enumerate(table.sets_with(score.key)):
+            beside = table.beside(dataset.key, method.key, score.key)
             if beside is not None:
                 written = rows[method.label.strip()][column].strip()
                 assert written == write_beside(beside)
@@ -91,8 +91,8 @@ def test_paper_threes_methods_are_counted_as_it_counts():
     text = write_tables(replace(BOARD, tables=(BOARD.table("ibug"),)))
     crps = re.split(r"^### ", text, flags=re.MULTILINE)[1]
     line = next(line for line in crps.splitlines() if line.startswith("IBUG+CBU, wins-ties-losses"))
-    (found,) = tally(BOARD.table("ibug"), "crps", "ibug_cbu", ["ngboost"])
-    assert f": NGBoost {found}; " in line
+    (count,) = tally(BOARD.table("ibug"), "crps", "ibug_cbu", ["ngboost"])
+    assert f": NGBoost {count}; " in line
     sharpness = next(part for part in text.split("### ") if part.startswith("Sharpness"))
     assert "wins-ties-losses" not in sharpness  # neither low nor high values win
     assert "wins-ties-losses" not in write_tables(replace(BOARD, tables=(BOARD.table("sglb"),)))

@@ -93,10 +93,10 @@ def unavailable(reason: str):
 def _chromium() -> str:
     named = os.environ.get("GBUQ_CHROMIUM")
     names = ("chromium", "chromium-browser", "google-chrome")
-    found = named or next((path for name in names if (path := shutil.which(name))), None)
-    if not found or not Path(found).exists():
+    program = named or next((path for name in names if (path := shutil.which(name))), None)
+    if not program or not Path(program).exists():
         unavailable("no Chromium found; set GBUQ_CHROMIUM to its path")
-    return str(found)
+    return str(program)
 
 
 @pytest.fixture(scope="session")

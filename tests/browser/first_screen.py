@@ -14,8 +14,8 @@ def opening_screens(page, address):
     desk's is light and a phone's is dark, and in both the page is accessible.
     """
     for size, scheme in _SHOWN:
-        for where, found in first_screens(page, [(size, scheme)]):
-            assert beyond_bars(address, found) == [], where
+        for where, screen in first_screens(page, [(size, scheme)]):
+            assert beyond_bars(address, screen) == [], where
         assert page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth") <= size[0]
         if size != _BETWEEN:
             assert_accessible(page)

@@ -41,9 +41,9 @@ def wait_for_mark(figure: Figure, row: int, column: int, panel: int, there: bool
 
 def assert_ray(figure: Figure, start: tuple[int, int], end: tuple[int, int]) -> None:
     """The line sent runs from one cell's middle to another's, to the pixel's rounding."""
-    found = figure.sent()["ray"]
+    ray = figure.sent()["ray"]
     # The mouse stands on whole pixels, of which a map has some 340 for 1200 units.
-    assert found == pytest.approx([*centre(*start), *centre(*end)], abs=8)
+    assert ray == pytest.approx([*centre(*start), *centre(*end)], abs=8)
 
 
 def test_a_line_is_drawn_with_the_mouse_and_a_click_still_chooses_a_cell(page):

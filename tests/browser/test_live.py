@@ -145,10 +145,10 @@ def test_spirals_maps_and_scales_are_pythons(page):
     ]
     page.goto("about:blank")
     sent = [text(encode_sheet(sheet)), text(encode_members(sheet.live))]
-    found = page.evaluate(FOLLOW, [renderer_source(), *sent, [[{}, 0], *cases], EVERY])
-    assert not found[0]["on"]
-    panels = [index for one in sheet.live.ensembles for index in one.panels]
-    for (given, seen, _), (_, frame), shown in zip(moves, cases, found[1:], strict=True):
+    frames = page.evaluate(FOLLOW, [renderer_source(), *sent, [[{}, 0], *cases], EVERY])
+    assert not frames[0]["on"]
+    panels = [index for ensemble in sheet.live.ensembles for index in ensemble.panels]
+    for (given, seen, _), (_, frame), shown in zip(moves, cases, frames[1:], strict=True):
         drawn = spiral_as_drawn(fits, replace(settings, **given, **seen))
         assert shown["on"]
         for index, got in zip(panels, shown["panels"], strict=True):
@@ -245,9 +245,9 @@ def test_hearts_maps_and_scales_are_pythons(page):
     cases = [[{**given, **seen}, frame % n_frames] for given, seen, frame in moves]
     page.goto("about:blank")
     sent = [text(encode_sheet(sheet)), text(encode_members(sheet.live))]
-    found = page.evaluate(FOLLOW, [renderer_source(), *sent, cases, 1])
-    panels = [index for one in sheet.live.ensembles for index in one.panels]
-    for (given, seen, frame), shown in zip(moves, found, strict=True):
+    frames = page.evaluate(FOLLOW, [renderer_source(), *sent, cases, 1])
+    panels = [index for ensemble in sheet.live.ensembles for index in ensemble.panels]
+    for (given, seen, frame), shown in zip(moves, frames, strict=True):
         drawn = heart_as_drawn(fits, replace(settings, **given, **seen))
         for index, got in zip(panels, shown["panels"], strict=True):
             panel = drawn.panels[index]
@@ -279,12 +279,12 @@ def test_the_same_members_are_chosen_and_the_same_cells_flagged(page):
         plans.append(["cycles", ends, cycle, trees, {"burn_in": burn_in, "shown": shown}])
     rng = np.random.default_rng(16)
     maps = [rng.integers(0, 9, 50).astype(float), rng.random(40), np.full(10, np.nan)]
-    flags = [[one.tolist(), percent] for one in maps[:2] for percent in (0, 1, 5, 50)]
+    flags = [[cells.tolist(), percent] for cells in maps[:2] for percent in (0, 1, 5, 50)]
     page.goto("about:blank")
     chosen, marked = page.evaluate(CHOOSE, [renderer_source(), plans, flags])
     none = {"step": 10, "start": 0.0, "burn_in": 0, "shown": None}
-    for (plan, _, cycle, trees, knobs), found in zip(plans, chosen, strict=True):
+    for (plan, _, cycle, trees, knobs), answer in zip(plans, chosen, strict=True):
         wanted = chosen_stages(plan, trees, **{**none, **knobs}, cycle=cycle)
-        assert found == wanted.tolist(), (plan, trees, knobs)
-    for (one, percent), found in zip(flags, marked, strict=True):
-        assert found == flagged(np.array(one), percent).astype(int).tolist()
+        assert answer == wanted.tolist(), (plan, trees, knobs)
+    for (cells, percent), answer in zip(flags, marked, strict=True):
+        assert answer == flagged(np.array(cells), percent).astype(int).tolist()

@@ -140,26 +140,26 @@ def worked(page, figure, settings):
     return page.evaluate(WORKED, [curves_source(), data, settings])
 
 
-def compare(found, figure):
+def compare(drawn, figure):
     """The largest error of a number, relative to the largest value of the picture."""
     wanted, worst = figure.spec, 0.0
-    names = [[entry["name"] for entry in spec["legend"]] for spec in (found, wanted)]
+    names = [[entry["name"] for entry in spec["legend"]] for spec in (drawn, wanted)]
     assert names[0] == names[1]
-    np.testing.assert_allclose(found["x"]["range"], wanted["x"]["range"])
-    for mine, theirs in zip(found["panels"], wanted["panels"], strict=True):
+    np.testing.assert_allclose(drawn["x"]["range"], wanted["x"]["range"])
+    for mine, theirs in zip(drawn["panels"], wanted["panels"], strict=True):
         assert mine["note"] == theirs["note"]
         np.testing.assert_allclose(mine["range"], theirs["range"], rtol=1e-6)
         assert [p["kind"] for p in mine["layers"]] == [p["kind"] for p in theirs["layers"]]
-        for one, other in zip(mine["layers"], theirs["layers"], strict=True):
-            assert one.get("opacity") == other.get("opacity")
-            assert one.get("colour") == other.get("colour")
-            if one["kind"] == "sheaf":
-                worst = max(worst, compare_lines(one, other))
+        for layer, expected in zip(mine["layers"], theirs["layers"], strict=True):
+            assert layer.get("opacity") == expected.get("opacity")
+            assert layer.get("colour") == expected.get("colour")
+            if layer["kind"] == "sheaf":
+                worst = max(worst, compare_lines(layer, expected))
                 continue
             for part in ("x", "y", "low", "high"):
-                if part in other:
-                    worst = max(worst, error(one[part], other[part], wanted["panels"]))
-    for mine, theirs in zip(found["read"]["values"], wanted["read"]["values"], strict=True):
+                if part in expected:
+                    worst = max(worst, error(layer[part], expected[part], wanted["panels"]))
+    for mine, theirs in zip(drawn["read"]["values"], wanted["read"]["values"], strict=True):
         for part in ("at", "spread"):
             if part in theirs:
                 worst = max(worst, error(mine[part], theirs[part], wanted["panels"]))
@@ -215,9 +215,9 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
         for i in range(8)
     ]
     start = figure()
-    placed = [{knob.key: knob.value for knob in one.knobs} for one in figures]
-    found = worked(page, start, placed)
-    errors = [compare(one, other) for one, other in zip(found, figures, strict=True)]
+    placed = [{knob.key: knob.value for knob in spec.knobs} for spec in figures]
+    drawn = worked(page, start, placed)
+    errors = [compare(spec, figure) for spec, figure in zip(drawn, figures, strict=True)]
     assert max(errors) < STATED_ERROR
 
 
@@ -228,9 +228,9 @@ def test_every_number_of_functions_is_what_python_draws(page):
 
     def figure(show, shown, draws, focus):
         now = replace(settings, show=show, shown=shown, draws=draws)
-        found = view_answers(SOFT_TREES, now, answers(fits))
+        drawn = view_answers(SOFT_TREES, now, answers(fits))
         values = defaults(trees_controls.STATE, **to_values(now), focus=focus)
-        return draw_compared(SOFT_TREES, trees_controls.STATE, now, found, values)
+        return draw_compared(SOFT_TREES, trees_controls.STATE, now, drawn, values)
 
     cases = [
         (show, shown, draws, shown == 5)
@@ -240,9 +240,9 @@ def test_every_number_of_functions_is_what_python_draws(page):
     ]
     figures = [figure(*case) for case in cases]
     start = figure("both", 20, 100, False)
-    placed = [{knob.key: knob.value for knob in one.knobs} for one in figures]
-    found = worked(page, start, placed)
-    errors = [compare(one, other) for one, other in zip(found, figures, strict=True)]
+    placed = [{knob.key: knob.value for knob in spec.knobs} for spec in figures]
+    drawn = worked(page, start, placed)
+    errors = [compare(spec, figure) for spec, figure in zip(drawn, figures, strict=True)]
     assert max(errors) < STATED_ERROR
 
 
@@ -353,7 +353,7 @@ SAID = """async ([source, data, key, settings]) => {
 }"""
 
 
-def said(page, figure, key, settings):
+def read_out(page, figure, key, settings):
     page.goto("about:blank")
     page.evaluate(ALIKE)
     data = b64encode(pack_curves(figure.spec)).decode()
@@ -372,9 +372,9 @@ def test_a_point_flows_through_soft_trees_as_python_has_it(page, monkeypatch):
         for place in (0, 133, 255, 400)
     ]
     knobs = [[place, {"whose": w, "tree": t, "draw": d}] for place, w, t, d in cases]
-    found = said(page, figure, "flow", knobs)
+    flows = read_out(page, figure, "flow", knobs)
     data = fits[0].data
-    for (place, whose, tree, draw), (x, output) in zip(cases, found, strict=True):
+    for (place, whose, tree, draw), (x, output) in zip(cases, flows, strict=True):
         wanted_x = data.x[0] + (data.x[-1] - data.x[0]) * place / 400
         np.testing.assert_allclose(x, wanted_x, atol=NEAR_ZERO)
         number = None if draw == 0 else draw - 1
@@ -406,11 +406,11 @@ def test_a_bandit_is_told_step_by_step_as_it_was_played(page):
     figure = bandit_steps_figure(values, runs)
     steps = runs[0].trace.steps
     knobs = [[at, {"bandit_policy": p}] for p in range(3) for at in range(len(steps))]
-    found = iter(said(page, figure, "step", knobs))
+    steps = iter(read_out(page, figure, "step", knobs))
     for run in runs:
         for at, step in enumerate(steps):
-            told, pulled, regret, best = next(found)
-            assert (told, pulled) == (step, run.arms[0, step - 1])
+            at_step, pulled, regret, best = next(steps)
+            assert (at_step, pulled) == (step, run.arms[0, step - 1])
             assert abs(regret - run.cumulative[0, step - 1]) <= 1e-4 * run.cumulative[0, -1]
             drawn = run.trace.functions[at, :, 40] if run.trace.x.size else np.array([np.nan])
             if np.isnan(drawn).any():

@@ -203,9 +203,9 @@ def test_a_kept_picture_stays_as_it_is_beside_the_next(page, figure):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.get_by_role("button", name="Keep this picture").click()
     kept = page.locator(".gbuq-pin")
-    said = kept.locator("figcaption").inner_text()
-    assert "trees 400 of 400" in said
-    assert "all frames" in said
+    caption = kept.locator("figcaption").inner_text()
+    assert "trees 400 of 400" in caption
+    assert "all frames" in caption
     before = kept.locator("canvas").evaluate("node => node.toDataURL()")
     page.evaluate("view.player.go(0)")
     put(page, sheet_of(2.0))

@@ -96,9 +96,9 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
     ]  # fmt: skip
     page.goto("about:blank")
     sent = [base64.b64encode(pack_table(table)).decode() for table in tables]
-    missing, found = page.evaluate(FIND, [curves_source(), sent, follow, moves])
+    missing, answers = page.evaluate(FIND, [curves_source(), sent, follow, moves])
     assert missing  # nothing is found before the tables have come
-    for (values, place), got in zip(moves, found, strict=True):
+    for (values, place), got in zip(moves, answers, strict=True):
         now = {**at, **values}
         settings = replace(
             today,

@@ -63,7 +63,7 @@ def test_the_page_opens_with_one_picture_and_a_click_a_drag_or_the_keyboard_choo
     box = answer_of(page).bounding_box()
     assert box["y"] + box["height"] < DESKTOP[1]
     bar = page.locator(".st-key-neighbours-course .gbuq-knob")
-    assert [one.is_visible() for one in bar.all()[:2]] == [True, False]
+    assert [control.is_visible() for control in bar.all()[:2]] == [True, False]
     assert chosen(page).startswith("At x = 7 the model says")
     box = picture.bounding_box()
     page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 60)

@@ -205,10 +205,10 @@ def maps_with_knobs():
     log = live_knob(Knob("log", "Log", "switch", False), True)
     shown = live_knob(Knob("shown", "Members", "choice", "all", choices=("all", 1)), "all")
     members = np.random.default_rng(0).uniform(1.0, 2.0, (1, 2, 4, 2))
-    one = Ensemble("models", [10], members, [10], (0, 1, 2))
+    ensemble = Ensemble("models", [10], members, [10], (0, 1, 2))
     grid = np.arange(1.0, 5.0).reshape(2, 2)
     panels = [Panel(title=title, values=grid) for title in ("Total", "Data", "Knowledge")]
-    return PanelSheet(panels=panels, knobs=(log, shown), live=Live("normal", [one]))
+    return PanelSheet(panels=panels, knobs=(log, shown), live=Live("normal", [ensemble]))
 
 
 def band_of_stages():

@@ -23,8 +23,8 @@ def test_one_click_copies_the_link_of_the_page(page, serve):
             clipboard.evaluate("it => it.writeText('')")
             share.focus()
             page.keyboard.press("Enter")
-            told = field if without == NEITHER else page.get_by_text("Copied.", exact=True)
-            box = told.bounding_box()
+            shown_link = field if without == NEITHER else page.get_by_text("Copied.", exact=True)
+            box = shown_link.bounding_box()
             assert 0 <= box["x"] <= width - box["width"]
             if without == NEITHER:
                 page.keyboard.press("Control+c")

@@ -86,11 +86,11 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
     control = page.locator(".st-key-noise")
     for window, scheme in opening_screens(page, "spiral"):
         assert figure.data("beside") == "4,3"  # the true density, and knowledge uncertainty
-        truth, knowledge, knob, said = (part.bounding_box() for part in (*maps, control, answer))
+        truth, knowledge, knob, words = (part.bounding_box() for part in (*maps, control, answer))
         assert knowledge["y"] < window[1]
         if window[0] > 480:  # beside the maps, which fill the rest of the screen
-            assert min(knob["x"], said["x"]) > knowledge["x"] + knowledge["width"] - 12
-            assert said["y"] + said["height"] < window[1]
+            assert min(knob["x"], words["x"]) > knowledge["x"] + knowledge["width"] - 12
+            assert words["y"] + words["height"] < window[1]
             assert truth["width"] + knowledge["width"] > 0.66 * window[0]
         else:  # below each other
             assert knowledge["y"] > truth["y"] + truth["height"]

@@ -101,9 +101,9 @@ def noise() -> Curves:
     settings = HeteroscedasticSettings(rows=300)
     data = few_places(settings)
     x = data.x
-    mean, one = 40 * np.sin(x / 3), np.ones(len(x))
+    mean, ones = 40 * np.sin(x / 3), np.ones(len(x))
     given = {
-        "loc": mean / 40, "data": one, "knowledge": one, "inner_lower": mean - 2,
+        "loc": mean / 40, "data": ones, "knowledge": ones, "inner_lower": mean - 2,
         "inner_upper": mean + 2, "lower": mean - 40, "upper": mean + 40,
         "curves": (score_of(12 * abs(x - 5)),),
     }  # fmt: skip
@@ -185,21 +185,21 @@ def test_words_neither_overlap_nor_leave_the_figure_and_bands_stay_in_their_axes
     assert requests == [address]
     written = figures.evaluate_all(WRITTEN)
     assert len(written) == 4
-    for found in written:
-        assert len(found["legend"]) > 2
-        assert len(found["texts"]) > 6
-        assert overlapping(found["legend"]) == []
-        assert overlapping(found["texts"]) == []
-        for box in (*found["legend"], *found["texts"]):
-            assert found["all"]["left"] - 0.5 <= box["left"] < box["right"], box
-            assert box["right"] <= found["all"]["right"] + 0.5, box
+    for part in written:
+        assert len(part["legend"]) > 2
+        assert len(part["texts"]) > 6
+        assert overlapping(part["legend"]) == []
+        assert overlapping(part["texts"]) == []
+        for box in (*part["legend"], *part["texts"]):
+            assert part["all"]["left"] - 0.5 <= box["left"] < box["right"], box
+            assert box["right"] <= part["all"]["right"] + 0.5, box
     panels = figures.evaluate_all(BEYOND)
     assert len(panels) == 3 + 6 + 2 + 1
-    assert all(found["own"] for found in panels), "a panel is cut by another figure's axes"
-    assert [found["shown"] for found in panels] == [0] * len(panels)
-    assert min(found["beyond"] for found in panels[:3]) > 10, "the bands do leave the axes"
-    for found in panels[:9]:
-        assert found["seen"] > 0.5 * found["inside"]  # an outline is as often just missed
+    assert all(part["own"] for part in panels), "a panel is cut by another figure's axes"
+    assert [part["shown"] for part in panels] == [0] * len(panels)
+    assert min(part["beyond"] for part in panels[:3]) > 10, "the bands do leave the axes"
+    for part in panels[:9]:
+        assert part["seen"] > 0.5 * part["inside"]  # an outline is as often just missed
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -308,17 +308,17 @@ def test_a_kept_picture_is_a_copy_of_its_own_beside_the_next(page, address):
     kept = page.locator(".gbuq-pin")
     figure.get_by_role("button", name="Keep this picture beside the next").click()
     assert kept.locator("figcaption").inner_text().startswith("Kept: ")
-    found = kept.evaluate(KEPT)
-    assert (found["foreign"], found["rules"]) == ([], 0)
-    assert found["named"] > 2  # both panels' clips and the hatch
-    assert found["paths"] == figure.evaluate(PATHS)  # drawn in the room that it leaves
+    copy = kept.evaluate(KEPT)
+    assert (copy["foreign"], copy["rules"]) == ([], 0)
+    assert copy["named"] > 2  # both panels' clips and the hatch
+    assert copy["paths"] == figure.evaluate(PATHS)  # drawn in the room that it leaves
     left, right = figure.bounding_box(), kept.bounding_box()
     assert right["x"] >= left["x"] + left["width"] + 19
     drawing = figure.locator("svg[tabindex]")
     before = drawing.get_attribute("width")
     page.set_viewport_size({"width": 390, "height": 844})
     expect(drawing).not_to_have_attribute("width", before)
-    assert kept.evaluate(KEPT) == found
+    assert kept.evaluate(KEPT) == copy
     below, above = kept.bounding_box(), figure.bounding_box()
     assert below["y"] >= above["y"] + above["height"]
     kept.get_by_role("button", name="Unpin").click()

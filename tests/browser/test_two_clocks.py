@@ -39,7 +39,7 @@ def clocks_of(root):
 def test_sliders_move_the_band_in_the_browser_and_the_address_follows_on_release(page, serve):
     url, sent = serve(APP), []
     # What the browser says to the server goes through a socket.
-    page.on("websocket", lambda socket: socket.on("framesent", lambda said: sent.append(said)))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     root = open_page(page, url)
     sent.clear()
     before, band = clocks_of(root), root.evaluate(BAND)

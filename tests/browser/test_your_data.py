@@ -173,7 +173,7 @@ def a_value_is_dragged(page):
     cells, slider = editor.locator("td"), editor.locator("input[type=range]").first
     slider.scroll_into_view_if_needed()
     wait_ready(page)
-    before, told = cells.all_text_contents(), re.compile("^told$")
+    before, marked = cells.all_text_contents(), re.compile("^told$")
     box = slider.bounding_box()
     middle = box["y"] + 0.5 * box["height"]
     page.mouse.move(box["x"] + 0.5 * box["width"], middle)
@@ -183,7 +183,7 @@ def a_value_is_dragged(page):
     dragged = cells.all_text_contents()
     assert dragged != before
     page.mouse.up()
-    expect(editor).to_have_attribute("data-at", told)
+    expect(editor).to_have_attribute("data-at", marked)
     assert cells.all_text_contents() == dragged
     box = editor.locator(".gbuq-handle-box").first
     box.fill("many")
@@ -199,7 +199,7 @@ def a_value_is_dragged(page):
     for _ in range(5):
         slider.press("ArrowLeft")
     expect(slider).to_have_value(str(start - 5))
-    expect(editor).to_have_attribute("data-at", told)
+    expect(editor).to_have_attribute("data-at", marked)
     wait_ready(page)
     expect(slider).to_have_value(str(start - 5))
 
