@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2^4 cycles instead of 2
 import numpy as np
 import pytest
 from hypothesis import settings
+from small_models import SMALL
 
 from gbuq_core.compilers import COMPILERS
 from gbuq_core.kernel_steps import STEPS
@@ -155,15 +156,10 @@ def strangers_files_are_read_by_forks():
 
 # Where pages and commands show what small models beside the table's find: looked at elsewhere.
 SHOW_SMALL_MODELS = {
-    "app", "commands", "given_models", "lenses", "projects", "stacking", "streaming", "tables",
+    "app", "benchmarks", "commands", "given_models", "lenses", "projects", "stacking", "streaming",
+    "tables",
 }  # fmt: skip
 TELL_THEIR_NUMBERS = {"test_lessons", "test_saved_links", "test_same_units"}
-SMALL = {
-    "gbuq_core.unfamiliarity.parts": {
-        "N_MODELS": 2, "N_MODEL_TREES": 10, "_AFFINITY_TREES": 20, "_NOVELTY_TREES": 20,
-    },
-    "gbuq_core.tables.same_units": {"_N_TREES": 20},
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -143,7 +143,7 @@ _DOT = """(path) => {
 
 
 def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
-    open_page(page, serve(APP))
+    open_page(page, serve(APP), f"{QUICK}&table=diabetes")
     unfold(page, "All rows")
     readout = page.locator(".st-key-row-map .gbuq-curves-readout")
     page.locator(f"{ROW_MAP} > svg").scroll_into_view_if_needed()
