@@ -2,13 +2,12 @@
 
 It serves `app.py`, and differs from it in seven ways: a wrong file of limits ends the start with a
 sentence; fits and errors are logged (`pages._ui.journal`); ``/ready`` says whether the kernels are
-loaded; pages go before fits where both want a core, and threads wait less for each other; memory
-that is freed goes back to the system; an error that no page expected is shown as a sentence with a
-reference; a shared link has a title, a sentence and a picture. ``docs/deploy.md`` tells the rest.
+loaded; pages go before fits where both want a core; memory that is freed goes back to the system;
+an error that no page expected is shown as a sentence with a reference; a shared link has a title, a
+sentence and a picture. ``docs/deploy.md`` tells the rest.
 """
 
 import re
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -31,15 +30,11 @@ from pages._ui.notices import show_notice
 from pages._ui.site_map import NAME, PAGES, Entry
 from pages._ui.warmup import is_warm, start_warm_up
 
-# A page hands over each of its elements with a system call, and then waits until another thread
-# gives the interpreter back: after 5 ms by default, seventy times a run.
-_SWITCH_SECONDS = 0.001
 _INDEX = Path(st.__file__).with_name("static") / "index.html"
 _LIKE_START = "heteroscedastic-light.webp"  # of pages that have no card
 
 start_log()
 return_freed_arrays()
-sys.setswitchinterval(_SWITCH_SECONDS)
 let_pages_go_first()
 # Streamlit takes the folder for its older navigation until the first session has run, and shows
 # that one's dialogue for an address that no page has.

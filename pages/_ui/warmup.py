@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -24,6 +25,9 @@ from gbuq_core.kernel_steps import STEPS
 _PATIENCE_SECONDS = 60.0  # where somebody always fits something
 _COMPILING_SECONDS = 600.0
 _LOOK_SECONDS = 0.05
+# A page hands over each of its elements with a system call, and then waits until another thread
+# gives the interpreter back: after 5 ms by default, seventy times a run.
+_SWITCH_SECONDS = 0.001
 
 _DONE = threading.Event()
 _LOG = logging.getLogger(__name__)
@@ -32,6 +36,7 @@ _LOG = logging.getLogger(__name__)
 @st.cache_resource(show_spinner=False)
 def start_warm_up() -> threading.Thread:
     """Start the warm-up the first time anybody opens the app; later calls cost nothing."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
     thread = threading.Thread(target=_warm_up, name="gbuq-warm-up", daemon=True)
     thread.start()
     return thread

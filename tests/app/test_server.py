@@ -51,7 +51,6 @@ def log(monkeypatch):
     """The log of a server, and all that other loggers write."""
     written = io.StringIO()
     factory, shown = logging.getLogRecordFactory(), warnings.showwarning
-    switching = sys.getswitchinterval()
     monkeypatch.setattr(journal.LOG, "handlers", [])
     monkeypatch.setattr("sys.stderr", written)
     others = logging.StreamHandler(written)
@@ -65,7 +64,6 @@ def log(monkeypatch):
     journal.LOG.setLevel(logging.NOTSET)
     journal.LOG.propagate = True
     parallel._PAGES_FIRST.clear()
-    sys.setswitchinterval(switching)
 
 
 def lines_of(log):
@@ -197,10 +195,6 @@ def test_the_server_is_ready_once_its_kernels_are_loaded(server, monkeypatch):
         answers.append((answer.status_code, json.loads(answer.body)))
     assert answers == [(503, {"ready": False}), (200, {"ready": True})]
     assert "/ready" in [route.path for route in server["app"]._user_routes]
-
-
-def test_threads_of_a_server_wait_less_for_each_other(server):
-    assert sys.getswitchinterval() == pytest.approx(0.001)  # Python keeps whole microseconds
     assert PagesManager.uses_pages_directory is False  # a cold one has its own words, too
 
 

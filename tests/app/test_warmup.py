@@ -1,5 +1,6 @@
 """The warm-up makes way for the pages, and one part that fails stops no other."""
 
+import sys
 import threading
 
 import pytest
@@ -39,6 +40,12 @@ def test_what_somebody_waits_for_goes_first(runner, monkeypatch):
     thread.join(HANG)
     assert order == ["fit", "kernels"]
     assert warmup.is_warm()
+
+
+def test_threads_wait_less_for_each_other(monkeypatch):
+    monkeypatch.setattr(warmup, "_warm_up", lambda: None)
+    warmup.start_warm_up.__wrapped__().join(HANG)
+    assert sys.getswitchinterval() == pytest.approx(0.001)  # Python keeps whole microseconds
 
 
 def test_it_does_not_wait_for_ever(runner, monkeypatch):
