@@ -4,8 +4,10 @@ import io
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 
-from gbuq_core.tables import read_table
+from gbuq_core.tables import add_unfamiliarity, measure_unfamiliarity, read_table
 
 
 def as_table(frame, **options):
@@ -17,6 +19,17 @@ def table_of(decimal=".", **columns):
     lines = [delimiter.join(columns)]
     lines += [delimiter.join(map(str, row)) for row in zip(*columns.values(), strict=True)]
     return read_table("\n".join(lines).encode())
+
+
+def with_unfamiliarity(scored):
+    return add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+
+
+def as_parquet(table, **options):
+    """A table, or columns by their names, as a file."""
+    sink = io.BytesIO()
+    parquet.write_table(pa.table(table), sink, **options)
+    return sink.getvalue()
 
 
 def regression_frame(n, seed=0):

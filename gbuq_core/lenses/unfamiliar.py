@@ -5,12 +5,7 @@ from __future__ import annotations
 from gbuq_core.figures.standalone import Section
 from gbuq_core.lenses.lens import Lens, Seen, Waiting
 from gbuq_core.presentation import percent, short
-from gbuq_core.tables import (
-    TableUnfamiliarity,
-    measure_unfamiliarity,
-    reason_of,
-    say_reason,
-)
+from gbuq_core.tables import TableUnfamiliarity, measure_unfamiliarity, reason_of, say_reason
 from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
 
 _LISTED = 20

@@ -15,20 +15,8 @@ from pyarrow import types
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
 from gbuq_core.metrics.log_score import find_resolution
-from gbuq_core.presentation import (
-    columns_named,
-    counted,
-    enumerated,
-    listed,
-    percent,
-    short,
-    shown,
-)
-from gbuq_core.tables.column_notices import (
-    column_notices,
-    reading_notices,
-    unreadable_sentence,
-)
+from gbuq_core.presentation import columns_named, counted, enumerated, listed, percent, short, shown
+from gbuq_core.tables.column_notices import column_notices, reading_notices, unreadable_sentence
 from gbuq_core.tables.columns import (
     Column,
     as_categories,
@@ -41,10 +29,7 @@ from gbuq_core.tables.columns import (
 )
 from gbuq_core.tables.decimal_marks import FileMark, choose_mark_like
 from gbuq_core.tables.files import Table, free_name
-from gbuq_core.tables.schema import (
-    Schema,
-    distinct_sample,
-)
+from gbuq_core.tables.schema import Schema, distinct_sample
 from gbuq_core.tables.splitting import RowSplit, read_split, warn_of_dates
 from gbuq_core.tables.words_in_columns import marker_words, words_sentence
 from gbuq_core.tables.written_dates import date_part, style_like, used_parts

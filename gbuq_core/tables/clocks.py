@@ -23,12 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.boosting.stopping import (
-    class_clocks_of,
-    class_stages,
-    clocks_of,
-    regression_stages,
-)
+from gbuq_core.boosting.stopping import class_clocks_of, class_stages, clocks_of, regression_stages
 from gbuq_core.calibration import ClassClocks, ClassStages, Clocks, Stages
 from gbuq_core.calibration.clocks import (
     join_class_stages,

@@ -26,12 +26,7 @@ from gbuq_core.tables.predicting import (
     predict_rows,
     tails_of,
 )
-from gbuq_core.tables.scoring import (
-    ScoredTable,
-    evaluate_measured,
-    evaluate_rows,
-    joined,
-)
+from gbuq_core.tables.scoring import ScoredTable, evaluate_measured, evaluate_rows, joined
 from gbuq_core.validation import check_number
 
 _MOST_STAGE_BYTES = 32_000_000

@@ -26,17 +26,10 @@ from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, counted, csv_text, l
 from gbuq_core.tables import limits, no_data, parquet_file, separated_text, workbook
 from gbuq_core.tables.columns import one_form, single_chunk
 from gbuq_core.tables.decimal_marks import FileMark
-from gbuq_core.tables.decoding import (
-    MAX_FILE_BYTES,
-    check_size,
-    to_utf8,
-    unpack,
-)
+from gbuq_core.tables.decoding import MAX_FILE_BYTES, check_size, to_utf8, unpack
 from gbuq_core.tables.no_data import OWN, LeftOut
 from gbuq_core.tables.plan import ReadOptions
-from gbuq_core.tables.separated_text import (
-    DELIMITERS,
-)
+from gbuq_core.tables.separated_text import DELIMITERS
 from gbuq_core.validation import check_choice
 
 

@@ -14,13 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.metrics import (
-    GroupCoverage,
-    auroc,
-    average_precision,
-    group_coverage,
-    wilson_band,
-)
+from gbuq_core.metrics import GroupCoverage, auroc, average_precision, group_coverage, wilson_band
 from gbuq_core.presentation import counted, enumerated, listed, percent, short, shown, written_apart
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import (

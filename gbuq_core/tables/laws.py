@@ -13,12 +13,7 @@ from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.stacking import StackedRegressor
 from gbuq_core.tables.deciding import target_of
-from gbuq_core.tables.predicting import (
-    all_classes,
-    is_on_log_scale,
-    read_by_model,
-    stacked_model,
-)
+from gbuq_core.tables.predicting import all_classes, is_on_log_scale, read_by_model, stacked_model
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_number
 

@@ -118,17 +118,16 @@ class ListedModel:
             loc = np.asarray(self.estimator.predict(rows), dtype=np.float64)
             return RowsJudged(loc, None, self.estimator.predict_uncertainty(rows))
         # One distribution and no members: all of its variance is noise to this model.
-        found = self.estimator.predict_distribution(rows)
-        own = found if "law" in self.method.yields else None
-        variance = np.square(found.scale) if own is None else own.variance()
+        predicted = self.estimator.predict_distribution(rows)
+        own = predicted if "law" in self.method.yields else None
+        variance = np.square(predicted.scale) if own is None else own.variance()
         unknown = np.full(len(variance), np.nan)
-        return RowsJudged(found.loc, None, Uncertainty(variance, variance, unknown), law=own)
+        return RowsJudged(predicted.loc, None, Uncertainty(variance, variance, unknown), law=own)
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The codes of the classes that the training rows had."""
-        found: NDArray[Any] = self.estimator.classes_
-        return found
+        return self.estimator.classes_
 
     def inspect_rows(
         self, X: pd.DataFrame
@@ -152,8 +151,8 @@ def stacked_model(model: Any) -> Any:
     """The stacked estimator that a table's model holds; None of another method."""
     from gbuq_core.stacking.base import Stacked
 
-    found = getattr(model, "estimator", model)
-    return found if isinstance(found, Stacked) else None
+    inner = getattr(model, "estimator", model)
+    return inner if isinstance(inner, Stacked) else None
 
 
 def boosted_of(model: Any) -> Any:
@@ -420,10 +419,10 @@ def predict_block(
     (model, n_classes, step), (X, y) = shared, part
     tick(0.0)
     if isinstance(model, ListedModel):
-        found = _judge_listed(model, X, y, n_classes, step)
+        judged = _judge_listed(model, X, y, n_classes, step)
         if model.tells_knowledge:
-            return found
-        return found._replace(uncertainty=found.uncertainty.without_knowledge())
+            return judged
+        return judged._replace(uncertainty=judged.uncertainty.without_knowledge())
     members = all_classes(model.predict_members(X), model, n_classes)
     law = tails_of(model), is_on_log_scale(model)
     return judge_members(members, model.inspect_rows(X), y, n_classes, step, *law)
@@ -433,26 +432,23 @@ def _judge_listed(
     model: ListedModel, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, step: float
 ) -> Predictions:
     """What a method says that is no boosted ensemble; a normal gives the likelihood."""
-    found, flags = model.judge(X), model.inspect_rows(X)
-    if found.members is not None:
-        members = all_classes(found.members, model, n_classes)
+    judged, flags = model.judge(X), model.inspect_rows(X)
+    if judged.members is not None:
+        members = all_classes(judged.members, model, n_classes)
         return judge_members(members, flags, y, n_classes, step)
-    assert found.uncertainty is not None
+    assert judged.uncertainty is not None
     nll, normal, none = np.full(len(y), np.nan), np.full(len(y), np.inf), np.empty((len(y), 0))
-    if found.probabilities is not None:
-        (mean,) = all_classes(found.probabilities[None], model, n_classes)
+    if judged.probabilities is not None:
+        (mean,) = all_classes(judged.probabilities[None], model, n_classes)
         nll = nll_of_classes(mean, y)
-        return Predictions(found.loc, mean, found.uncertainty, nll, *flags, normal)
-    loc, parts = found.loc, found.uncertainty
-    logs = is_on_log_scale(model)
-    if not logs:
-        said = Predictions(loc, none, parts, nll, *flags, normal, law=found.law)
-        return add_nll(said, y, step)
-    (mean, of_y), scale = (
-        exp_uncertainty(loc, parts),
-        np.sqrt(np.maximum(parts.total, _SMALLEST_SHARE**2)),
-    )
-    law = None if found.law is None else LogDistribution(found.law)
+        return Predictions(judged.loc, mean, judged.uncertainty, nll, *flags, normal)
+    loc, parts = judged.loc, judged.uncertainty
+    if not is_on_log_scale(model):
+        predictions = Predictions(loc, none, parts, nll, *flags, normal, law=judged.law)
+        return add_nll(predictions, y, step)
+    mean, of_y = exp_uncertainty(loc, parts)
+    scale = np.sqrt(np.maximum(parts.total, _SMALLEST_SHARE**2))
+    law = None if judged.law is None else LogDistribution(judged.law)
     return add_nll(Predictions(mean, none, of_y, nll, *flags, normal, loc, scale, law), y, step)
 
 
@@ -482,19 +478,19 @@ def judge_members(
         if log:
             means, variances = log_parameters(means, variances)
             of_log = mean_over_members(means), np.sqrt(decompose_regression(means, variances).total)
-    found = Predictions(
+    predictions = Predictions(
         loc, probabilities, decompose_members(members, n_classes), nll, *flags,
         np.full(len(y), df), *of_log,
     )  # fmt: skip
-    return found if n_classes else add_nll(found, y, step)
+    return predictions if n_classes else add_nll(predictions, y, step)
 
 
-def add_nll(found: Predictions, y: NDArray[np.float64], step: float) -> Predictions:
+def add_nll(predictions: Predictions, y: NDArray[np.float64], step: float) -> Predictions:
     """Predictions of a regression with the log score of every known target."""
     known, nll = ~np.isnan(y), np.full(len(y), np.nan)
     if known.any():
-        nll[known] = log_scores(law_of(found, known), y[known], step).values
-    return found._replace(nll=nll)
+        nll[known] = log_scores(law_of(predictions, known), y[known], step).values
+    return predictions._replace(nll=nll)
 
 
 def decompose_members(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
@@ -504,10 +500,10 @@ def decompose_members(members: NDArray[np.float64], n_classes: int) -> Uncertain
     Uncertainty(total=array([1.]), data=array([1.]), knowledge=array([nan]))
     """
     if n_classes:
-        found = decompose_classification(members)
+        parts = decompose_classification(members)
     else:
-        found = decompose_regression(members[..., 0], members[..., 1])
-    return found if len(members) > 1 else found.without_knowledge()
+        parts = decompose_regression(members[..., 0], members[..., 1])
+    return parts if len(members) > 1 else parts.without_knowledge()
 
 
 def nll_of_classes(
@@ -524,12 +520,12 @@ def nll_of_classes(
     return nll
 
 
-def all_classes(found: NDArray[np.float64], model: Any, n_classes: int) -> NDArray[np.float64]:
+def all_classes(outputs: NDArray[np.float64], model: Any, n_classes: int) -> NDArray[np.float64]:
     """Members of a classifier over all classes of the table: 0 for those it has not learnt."""
-    if not n_classes or found.shape[2] == n_classes:
-        return found
-    members = np.zeros((*found.shape[:2], n_classes))
-    members[..., np.asarray(model.classes_, dtype=np.int64)] = found
+    if not n_classes or outputs.shape[2] == n_classes:
+        return outputs
+    members = np.zeros((*outputs.shape[:2], n_classes))
+    members[..., np.asarray(model.classes_, dtype=np.int64)] = outputs
     return members
 
 

@@ -43,13 +43,7 @@ from gbuq_core.tables.words_in_columns import (
     without_markers,
     words_of_missing,
 )
-from gbuq_core.tables.written_dates import (
-    DIGIT,
-    ENOUGH,
-    date_part,
-    find_date_style,
-    read_dates,
-)
+from gbuq_core.tables.written_dates import DIGIT, ENOUGH, date_part, find_date_style, read_dates
 from gbuq_core.tables.written_numbers import (
     BARE,
     Numbers,

@@ -123,8 +123,8 @@ def judge_fits(
 ) -> tuple[Predictions, Scores]:
     """What the models say of the rows to score, and the scores on those of the first file."""
     if not fits.measured:
-        found = _predict(training, scored, plan, [*fits.models], fits.model_of_row)
-        return found, evaluate_rows(training, training, found, fits.held)
+        predictions = _predict(training, scored, plan, [*fits.models], fits.model_of_row)
+        return predictions, evaluate_rows(training, training, predictions, fits.held)
     scores = judge_measured(fits, training, plan)[2]
     first = np.zeros(len(scored.X), np.int64)
     return _predict(training, scored, plan, [*fits.models], first), scores
@@ -327,8 +327,8 @@ def judge_measured(
     for k, part in enumerate(fits.measured):
         number[part.rows] = k
     measuring = [part.model for part in fits.measured]
-    found = _predict(training, training, plan, measuring, number[held_rows], held_rows)
-    return held_rows, found, evaluate_measured(training, held_rows, found)
+    predictions = _predict(training, training, plan, measuring, number[held_rows], held_rows)
+    return held_rows, predictions, evaluate_measured(training, held_rows, predictions)
 
 
 def judge_rows_left_out(
@@ -343,7 +343,7 @@ def judge_rows_left_out(
     half, clocks = _halves_choose(training, plan.of_trees(), model, held)
     rows = np.flatnonzero(held)
     if plan.stacks:
-        both = [model] * 2 if clocks is None else [_stopped(model, one) for one in clocks.crossed]
+        both = [model] * 2 if clocks is None else [_stopped(model, each) for each in clocks.crossed]
         laws, _ = stack(training, plan, both, [np.flatnonzero(half == k) for k in range(2)], None)
         return _predict(training, training, plan, laws, half[rows], rows)
     if clocks is None:
@@ -607,8 +607,8 @@ def score_table(
     schema = schema or infer_schema(table)
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
     scored = training if new is None else prepare_new(new, training)
-    found = score_prepared(table, training, scored, new, plan)
-    return replace(found, seconds=time.perf_counter() - began)
+    result = score_prepared(table, training, scored, new, plan)
+    return replace(result, seconds=time.perf_counter() - began)
 
 
 def score_prepared(

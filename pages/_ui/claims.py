@@ -18,13 +18,7 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.seeds import (
-    SeedCount,
-    SeedOutcome,
-    SeedPlan,
-    SeedStudy,
-    count_verdicts,
-)
+from gbuq_core.experiments.seeds import SeedCount, SeedOutcome, SeedPlan, SeedStudy, count_verdicts
 from gbuq_core.jobs import Job
 from gbuq_core.presentation import seconds_text
 from pages._ui.jobs_glue import (

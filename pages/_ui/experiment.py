@@ -43,15 +43,7 @@ from pages._ui.side_by_side import (
     seen_methods,
     view_answers,
 )
-from pages._ui.skeleton import (
-    COMPARE,
-    PAPER,
-    WHY,
-    Skeleton,
-    folds_of,
-    open_account,
-    show_waited,
-)
+from pages._ui.skeleton import COMPARE, PAPER, WHY, Skeleton, folds_of, open_account, show_waited
 from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again

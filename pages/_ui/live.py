@@ -10,13 +10,7 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.figures.canvas.live import EVERY as EVERY_KEY
-from gbuq_core.figures.canvas.live import (
-    FRAME_SCALES,
-    MAP,
-    Live,
-    encode_members,
-    members_digest,
-)
+from gbuq_core.figures.canvas.live import FRAME_SCALES, MAP, Live, encode_members, members_digest
 from gbuq_core.figures.canvas.renderer import members_source, near_source
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.glossary import UNCERTAINTY_KINDS

@@ -8,11 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.experiment import (
-    Closer,
-    Experiment,
-    experiment_sections,
-)
+from gbuq_core.experiments.experiment import Closer, Experiment, experiment_sections
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.settings import bare, from_values, sliders
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
@@ -30,14 +26,7 @@ from pages._ui.side_by_side import (
     say_what_is_missing,
     view_answers,
 )
-from pages._ui.skeleton import (
-    COMPARE,
-    PAPER,
-    WHY,
-    folds_of,
-    open_account,
-    show_waited,
-)
+from pages._ui.skeleton import COMPARE, PAPER, WHY, folds_of, open_account, show_waited
 from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again

@@ -15,12 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.experiments.claims import Claim, chips_of
-from gbuq_core.experiments.experiment import (
-    Account,
-    account_html,
-    listed,
-    text_of,
-)
+from gbuq_core.experiments.experiment import Account, account_html, listed, text_of
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.knobs import Knob

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from table_parts import as_table
+from table_parts import as_table, with_unfamiliarity
 from tolerances import SAME_SUM
 
 from gbuq_core.__main__ import main
@@ -20,11 +20,9 @@ from gbuq_core.lenses.register import LENSES, reader_choices
 from gbuq_core.lenses.report import table_report
 from gbuq_core.tables import (
     ScorePlan,
-    add_unfamiliarity,
     change_row,
     explain_row,
     law_of,
-    measure_unfamiliarity,
     row_law,
     score_edited,
     score_table,
@@ -61,7 +59,7 @@ def scored_by(method, task):
         rows["y"] = rows["y"].where(rows.index >= 10)
         new = as_table(rows, to_score=True)
     scored = score_table(table, "y", task=task, new=new, plan=PLANS[method])
-    return add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored)), table
+    return with_unfamiliarity(scored), table
 
 
 @pytest.fixture(scope="module")

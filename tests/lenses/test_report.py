@@ -2,20 +2,13 @@
 
 import numpy as np
 import pytest
+from table_parts import with_unfamiliarity
 
 from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.register import reader_choices
 from gbuq_core.lenses.report import lens_sections, result_page
 from gbuq_core.lenses.row import by_size, parts_of, say_parts, say_unfamiliarity
-from gbuq_core.tables import (
-    ScorePlan,
-    add_unfamiliarity,
-    explain_row,
-    measure_unfamiliarity,
-    read_table,
-    score_table,
-    unfamiliarity_parts,
-)
+from gbuq_core.tables import ScorePlan, explain_row, read_table, score_table, unfamiliarity_parts
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
 
 PLAN = ScorePlan(n_trees=10, depth=2, ensemble="virtual")
@@ -50,7 +43,7 @@ def test_the_heading_counts_the_rows_that_are_listed(n_rows, listed):
 def test_a_row_in_words():
     scored = score_table(table_of(60, 4), "y", new=table_of(20, 4, 2.0), plan=PLAN)
     assert (say_unfamiliarity(scored, 0), parts_of(scored, 0), say_parts(scored, 0)) == ("", (), "")
-    scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+    scored = with_unfamiliarity(scored)
     scores = scored.unfamiliarity.rows.score
     strange, usual = int(scores.argmax()), int(scores.argmin())
     assert scores[strange] > UNFAMILIAR >= scores[usual]

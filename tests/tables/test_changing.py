@@ -5,17 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 from tolerances import CANCELLED, NEAR_ZERO
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables import (
-    ScorePlan,
-    change_row,
-    estimate_change,
-    read_table,
-    score_table,
-    why_no_change,
-)
+from gbuq_core.tables import ScorePlan, change_row, estimate_change, score_table, why_no_change
 
 PLAN = ScorePlan(n_trees=60, depth=3, learning_rate=0.1, ensemble="independent", n_members=3)
 
@@ -38,7 +32,7 @@ def make_frame(n=400):
 
 @pytest.fixture(scope="module")
 def scored():
-    table = read_table(make_frame().to_csv(index=False).encode())
+    table = as_table(make_frame())
     return score_table(table, "y", plan=replace(PLAN, stopping=None))
 
 
@@ -46,7 +40,7 @@ def scored():
 def classified():
     frame = make_frame()
     frame["y"] = np.where(frame.y > 0.5, "high", "low")
-    table = read_table(frame.to_csv(index=False).encode())
+    table = as_table(frame)
     return score_table(table, "y", plan=PLAN)
 
 
@@ -100,7 +94,7 @@ def test_what_cannot_be_changed_is_a_sentence(scored):
     with pytest.raises(InvalidParameter, match="kind"):
         change_row(scored, 0, 1.0, kind="doubt")
     assert why_no_change(scored) == ""
-    table = read_table(make_frame(80).to_csv(index=False).encode())
+    table = as_table(make_frame(80))
     other = score_table(table, "y", plan=replace(PLAN, engine="catboost", n_trees=5))
     assert "numba" in why_no_change(other)
     with pytest.raises(InvalidParameter, match="numba"):

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from table_parts import as_table
+from table_parts import as_table, with_unfamiliarity
 
-from gbuq_core.tables import ScorePlan, add_unfamiliarity, measure_unfamiliarity, score_table
+from gbuq_core.tables import ScorePlan, score_table
 from gbuq_core.tables.checking import rows_to_check, say_prediction
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3)
@@ -25,8 +25,7 @@ def noisy_right(n=300):
 
 def checks_of(frame, target="y", new=None):
     new = None if new is None else as_table(new, to_score=True)
-    scored = score_table(as_table(frame), target, new=new, plan=PLAN)
-    scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+    scored = with_unfamiliarity(score_table(as_table(frame), target, new=new, plan=PLAN))
     return {row: f"{why} {also}" for row, why, also in rows_to_check(scored)}, scored
 
 

@@ -11,20 +11,8 @@ from gbuq_core.boosting.stopping import class_stages, clocks_of, regression_stag
 from gbuq_core.calibration import ClassClocks
 from gbuq_core.calibration.clocks import join_stages, refit_factor
 from gbuq_core.distribution import student
-from gbuq_core.tables import (
-    ScorePlan,
-    infer_schema,
-    load_builtin,
-    prepare_training,
-    score_table,
-)
-from gbuq_core.tables.clocks import (
-    UnseenRows,
-    choose_table_clocks,
-    deal,
-    describe_clocks,
-    n_parts,
-)
+from gbuq_core.tables import ScorePlan, infer_schema, load_builtin, prepare_training, score_table
+from gbuq_core.tables.clocks import UnseenRows, choose_table_clocks, deal, describe_clocks, n_parts
 from gbuq_core.tables.predicting import assign_folds, fit_rows
 
 FAST = ScorePlan(ensemble="virtual", n_trees=80, depth=3)

@@ -7,16 +7,14 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 from scipy.stats import t as student
-from table_parts import as_table
+from table_parts import as_table, with_unfamiliarity
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.tables import (
     ScorePlan,
-    add_unfamiliarity,
     cohort_rows,
     compare_cohorts,
     held_out,
-    measure_unfamiliarity,
     read_cohorts,
     score_table,
     write_cohorts,
@@ -41,8 +39,7 @@ def make_frame(n=200, seed=0):
 
 @pytest.fixture(scope="module")
 def scored():
-    table = score_table(as_table(make_frame()), "y", plan=PLAN)
-    return add_unfamiliarity(table, measure_unfamiliarity(table.training, table.scored))
+    return with_unfamiliarity(score_table(as_table(make_frame()), "y", plan=PLAN))
 
 
 def test_the_numbers_by_hand(scored):
@@ -58,9 +55,7 @@ def test_the_numbers_by_hand(scored):
     assert cohort.knowledge == pytest.approx(knowledge[inside].mean())
     assert cohort.unfamiliarity == pytest.approx(scored.frame["unfamiliarity"][inside].mean())
     df = scored.predictions.df
-    some = np.where(np.isinf(df), 9.0, df)
-    t_width = student.ppf(0.95, some) * np.sqrt((some - 2) / some)
-    width = np.where(np.isinf(df), norm.ppf(0.95), t_width)
+    width = student.ppf(0.95, df) * np.sqrt(1.0 - 2.0 / df)  # of a law with std 1
     covered = error <= width * np.sqrt(scored.predictions.uncertainty.total)
     p, z = covered[inside].mean(), norm.ppf(0.975)
     assert cohort.coverage == pytest.approx(p)

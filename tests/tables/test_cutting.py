@@ -25,11 +25,7 @@ from gbuq_core.tables import (
 from gbuq_core.tables import code as table_code
 from gbuq_core.tables import cutting as table_room
 from gbuq_core.tables.code import TableRecipe, table_command
-from gbuq_core.tables.cutting import (
-    Cut,
-    cut_table,
-    stage_table,
-)
+from gbuq_core.tables.cutting import Cut, cut_table, stage_table
 from gbuq_core.tables.words import describe_table, why_no_knowledge
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
@@ -216,19 +212,16 @@ def test_beside_a_second_file_a_cut_moves_both_scores_as_training_does(step):
     assert "second file" in describe_table(seen)[0]
 
 
+def recipe_of(source, target, plan, **more):
+    given = {
+        "is_builtin": False, "options": ReadOptions(), "edits": Edits(), "task": None, "second": "",
+        "cut": Cut(), **more,
+    }  # fmt: skip
+    return TableRecipe(source=source, target=target, plan=plan, **given)
+
+
 def test_the_command_quotes_what_a_shell_would_run():
-    recipe = TableRecipe(
-        source="a b; rm x.csv",
-        is_builtin=False,
-        options=ReadOptions(),
-        edits=Edits(),
-        target="$(touch y)",
-        task=None,
-        second="",
-        plan=PLAN,
-        cut=Cut(),
-    )
-    command = table_command(recipe)
+    command = table_command(recipe_of("a b; rm x.csv", "$(touch y)", PLAN))
     assert "'a b; rm x.csv'" in command
     assert "'--target=$(touch y)'" in command
 
@@ -258,23 +251,16 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
     names = ("-first file.csv", "second.csv")
     for name, rows in zip(names, (frame, frame.head(9).drop(columns="--y")), strict=True):
         rows.to_csv(tmp_path / name, index=False, sep=";", decimal=",", encoding="cp1252")
-    recipe = TableRecipe(
-        source=names[0],
-        is_builtin=False,
-        options=ReadOptions(";", "cp1252", ",", header=True),
-        edits=Edits.of(
-            {HOSTILE[0]: "category", "k=numeric": "numeric"},
-            {HOSTILE[1]: False, "key": True},
-            {"k=numeric": ("2", "-999"), "code": ("3",)},
-        ),
-        target="--y",
-        task="regression",
-        second=names[1],
-        plan=ScorePlan(
-            ensemble="virtual", n_trees=50, depth=2, learning_rate=0.2, seed=4, stopping=stopping
-        ),
-        cut=Cut(5, 0.3, 4),
+    edits = Edits.of(
+        {HOSTILE[0]: "category", "k=numeric": "numeric"},
+        {HOSTILE[1]: False, "key": True},
+        {"k=numeric": ("2", "-999"), "code": ("3",)},
     )
+    plan = replace(PLAN, truncation_step=None, n_trees=50, depth=2, learning_rate=0.2, seed=4)
+    recipe = recipe_of(
+        names[0], "--y", replace(plan, stopping=stopping), task="regression", second=names[1],
+        options=ReadOptions(";", "cp1252", ",", header=True), edits=edits, cut=Cut(5, 0.3, 4),
+    )  # fmt: skip
     monkeypatch.chdir(tmp_path)
     made = {}
     exec(compile(table_code.table_code(recipe), "copied", "exec"), made)
@@ -303,12 +289,8 @@ def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypat
     with sqlite3.connect("rows.db") as rows:
         frame.to_sql("it's", rows, index=False)
     rows.close()
-    recipe = TableRecipe(
-        source="query", is_builtin=False, options=ReadOptions(), edits=Edits(),
-        target="y", task=None, second="", cut=Cut(step=5),
-        plan=ScorePlan(ensemble="virtual", n_trees=20, depth=2),
-        query='SELECT x, y FROM "it\'s"',
-    )  # fmt: skip
+    plan, query = ScorePlan(ensemble="virtual", n_trees=20, depth=2), 'SELECT x, y FROM "it\'s"'
+    recipe = recipe_of("query", "y", plan, cut=Cut(step=5), query=query)
     words = shlex.split(table_command(recipe))
     assert words[:4] == ["python", "-m", "gbuq_core", "score"]
     assert main(words[3:]) == 0
@@ -323,9 +305,5 @@ def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypat
 
 
 def test_the_command_names_the_settings_of_another_method():
-    recipe = TableRecipe(
-        source="a.csv", is_builtin=False, options=ReadOptions(), edits=Edits(),
-        target="y", task=None, second="", cut=Cut(),
-        plan=ScorePlan(method="vsgbm", knobs=(("n_trees", 20), ("depth", 2))),
-    )  # fmt: skip
-    assert "--method=vsgbm --trees=20 --depth=2" in table_command(recipe)
+    plan = ScorePlan(method="vsgbm", knobs=(("n_trees", 20), ("depth", 2)))
+    assert "--method=vsgbm --trees=20 --depth=2" in table_command(recipe_of("a.csv", "y", plan))

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table, with_unfamiliarity
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.__main__ import main
@@ -14,15 +15,12 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.figures.table.drift import TwoFiles, two_files_figure
 from gbuq_core.tables import (
     ScorePlan,
-    add_unfamiliarity,
     column_histograms,
     describe_column,
     describe_drift,
     drift_csv,
     measure_drift,
-    measure_unfamiliarity,
     population_stability,
-    read_table,
     score_table,
     why_no_coverage,
 )
@@ -48,20 +46,14 @@ def make_frame(n, seed=0, shift=0.0, shops="ABC", gaps=0.0):
     return frame
 
 
-def score(first, second, **plan):
-    tables = (read_table(part.to_csv(index=False).encode()) for part in (first, second))
-    table, new = tables
-    return score_table(table, "strength", new=new, plan=PLAN)
-
-
-def measured(scored):
-    return add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+def score(first, second):
+    return score_table(as_table(first), "strength", new=as_table(second), plan=PLAN)
 
 
 @pytest.fixture(scope="module")
 def shifted():
     second = make_frame(90, 1, shift=200.0, shops="ABD", gaps=0.2)
-    return measured(score(make_frame(200), second))
+    return with_unfamiliarity(score(make_frame(200), second))
 
 
 def dated(n, begins, seed=0):
@@ -213,12 +205,10 @@ def test_coverage_is_not_quoted_for_foreign_rows(shifted):
 
 
 def test_coverage_is_quoted_for_rows_of_the_same_kind():
-    small = measured(score(make_frame(60), make_frame(40, 7)))
+    small = with_unfamiliarity(score(make_frame(60), make_frame(40, 7)))
     assert why_no_coverage(small) == ""
     assert "Intervals of" in " ".join(describe_table(small))
-    own = score_table(
-        read_table(make_frame(60).to_csv(index=False).encode()), "strength", plan=PLAN
-    )
+    own = score_table(as_table(make_frame(60)), "strength", plan=PLAN)
     assert why_no_coverage(own) == ""
     with pytest.raises(InvalidData, match="no second file"):
         measure_drift(own)

@@ -1,14 +1,11 @@
 """One row: its members, its place among the training rows, and what its doubt hangs on."""
 
-import io
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from table_parts import as_table
+from table_parts import as_parquet, as_table
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidParameter
@@ -45,10 +42,8 @@ def make_frame(n=240):
 
 def test_the_date_of_a_typed_file_is_told_as_a_date():
     frame = make_frame(60).assign(day=pd.date_range("2024-02-29", periods=60))
-    target = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), target)
     plan = replace(PLAN, n_trees=10, ensemble="virtual", n_members=None)
-    table = score_table(read_table(target.getvalue(), "t.parquet"), "y", plan=plan)
+    table = score_table(read_table(as_parquet(frame)), "y", plan=plan)
     effects = {effect.column: effect.value for effect in explain_row(table, 0).effects}
     assert effects["day"] == "2024-02-29"
 

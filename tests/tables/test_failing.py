@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
+from table_parts import as_table
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.tables import (
@@ -13,7 +15,6 @@ from gbuq_core.tables import (
     find_failures,
     held_out,
     held_out_inside,
-    read_table,
     score_table,
     with_intervals,
 )
@@ -40,9 +41,7 @@ def make_frame(n=600, seed=3):
 
 
 def score(frame, **changes):
-    return score_table(
-        read_table(frame.to_csv(index=False).encode()), "y", plan=replace(PLAN, **changes)
-    )
+    return score_table(as_table(frame), "y", plan=replace(PLAN, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +66,7 @@ def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
     cells = scored.frame.drop(columns=list(scored.added.names))
     total, df = scored.predictions.uncertainty.total, scored.predictions.df
     error = np.abs(scored.scored.y - scored.predictions.loc)
-    from scipy.stats import norm
-    from scipy.stats import t as student
-
-    # A t with df degrees of freedom and std 1 is wider than 1 by sqrt((df - 2) / df).
-    width = np.where(
-        np.isinf(df), norm.ppf(0.95), student.ppf(0.95, np.where(np.isinf(df), 9, df))
-        * np.sqrt((np.where(np.isinf(df), 9, df) - 2) / np.where(np.isinf(df), 9, df)),
-    )  # fmt: skip
+    width = student.ppf(0.95, df) * np.sqrt(1.0 - 2.0 / df)  # of a law with std 1
     misses = error > width * np.sqrt(total)
     assert failures.n_looking == len(looking)
     for cohort in failures.cohorts:
@@ -197,7 +189,7 @@ def test_conditions_are_written_as_the_box_reads_them(condition, text):
 def test_beside_a_second_file_the_first_files_rows_are_judged():
     frame = make_frame()
     new = frame.drop(columns="y").iloc[:30]
-    first, second = (read_table(part.to_csv(index=False).encode()) for part in (frame, new))
+    first, second = (as_table(part) for part in (frame, new))
     failures = find_failures(score_table(first, "y", new=second, plan=PLAN))
     # One fifth of 600 rows was held out; half of these look and half judge.
     assert (failures.n_looking, failures.everything.n_rows) == (60, 60)

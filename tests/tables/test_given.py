@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from model_file_parts import saved_catboost
+from table_parts import as_table
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.given_models import read_model, reading, reading_process
-from gbuq_core.tables import edit_schema, infer_schema, read_table, score_with_model, to_csv_bytes
+from gbuq_core.tables import edit_schema, infer_schema, score_with_model, to_csv_bytes
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=150).round(3), "b": RNG.normal(size=150).round(3)})
@@ -37,7 +38,7 @@ def boosted(frame, y=Y, n_trees=12, **settings):
 
 
 def scored(frame, model, y=Y, **options):
-    table = read_table(frame.assign(y=np.asarray(y)).to_csv(index=False).encode())
+    table = as_table(frame.assign(y=np.asarray(y)))
     content = model if isinstance(model, bytes) else model.model_to_string().encode()
     return score_with_model(table, "y", read_model(content), **options)
 
@@ -93,13 +94,13 @@ def test_true_and_false_are_one_and_zero_to_a_model_of_numbers(words, is_chosen)
     rows = X.assign(new=RNG.random(150) > 0.4)
     booster = boosted(rows, Y + 2 * rows["new"])
     written = rows.assign(new=np.array(words)[rows["new"].astype(int)], y=Y + 2 * rows["new"])
-    table = read_table(written.to_csv(index=False).encode())
+    table = as_table(written)
     schema = infer_schema(table)
     assert schema.column("new").kind == "category"
     if is_chosen:
         schema = edit_schema(table, schema, kinds={"new": "numeric"})
     model = read_model(booster.model_to_string().encode())
-    second = read_table(written.iloc[:20].to_csv(index=False).encode(), to_score=True)
+    second = as_table(written.iloc[:20], to_score=True)
     for new, n_rows in ((None, 150), (second, 20)):
         given = score_with_model(table, "y", model, schema=schema, new=new)
         expected = booster.predict(rows)[:n_rows]
@@ -113,7 +114,7 @@ def test_new_rows_without_a_target_are_predicted(kind):
     is_class = kind == "classification"
     booster = boosted(X, Y > 0, objective="binary") if is_class else boosted(X)
     target = (Y > 0) if is_class else Y
-    new = read_table(X.iloc[:20].to_csv(index=False).encode(), to_score=True)
+    new = as_table(X.iloc[:20], to_score=True)
     given = scored(X, booster, target, new=new, task=kind)
     column = "p_True" if is_class else "prediction"
     np.testing.assert_allclose(given.frame[column], booster.predict(X)[:20], rtol=SAME_SUM)
@@ -135,7 +136,7 @@ def test_a_name_that_the_library_has_rewritten_is_told_from_another_column():
     both = rows.assign(floor_area=X["a"].to_numpy()[::-1])
     with pytest.raises(InvalidData, match='"floor area" and "floor_area"'):
         scored(both, booster)
-    table = read_table(both.assign(y=Y).to_csv(index=False).encode())
+    table = as_table(both.assign(y=Y))
     schema = edit_schema(table, infer_schema(table), used={"floor_area": False})
     model = read_model(booster.model_to_string().encode())
     given = score_with_model(table, "y", model, schema=schema)
@@ -213,7 +214,7 @@ def test_a_code_that_was_missing_to_xgboost_is_asked_for():
     (sentence,) = scored(rows, content).warnings
     assert 'The column "a" holds -999, far' in sentence
     assert "(--missing a=-999)" in sentence
-    table = read_table(rows.assign(y=Y).to_csv(index=False).encode())
+    table = as_table(rows.assign(y=Y))
     schema = edit_schema(table, infer_schema(table), missing_values={"a": (-999,)})
     given = score_with_model(table, "y", read_model(content), schema=schema)
     np.testing.assert_allclose(given.frame["prediction"], model.predict(rows), rtol=1e-5, atol=1e-5)
@@ -253,8 +254,8 @@ def test_catboost_finds_the_leaves_of_categories(form, policy, is_text, loss):
     ).fit(rows, target)  # fmt: skip
     content, new = saved_catboost(model, form), rows.iloc[:20].copy()
     new.loc[new.index[:3], "k"] = "never seen"
-    table = read_table(rows.assign(y=target).to_csv(index=False).encode())
-    second = read_table(new.to_csv(index=False).encode(), to_score=True)
+    table = as_table(rows.assign(y=target))
+    second = as_table(new, to_score=True)
     source = read_model(content)
     for more, asked in ((None, rows), (second, new)):
         given = score_with_model(table, "y", source, new=more)
@@ -268,7 +269,7 @@ def test_catboost_finds_the_leaves_of_categories(form, policy, is_text, loss):
     sentence = 'True and False of the column "new" are 1 and 0 to the model.'
     assert (sentence in given.notices) != is_text
     gaps = rows.assign(y=target, k=rows["k"].where(rows["k"] != "red"))
-    given = score_with_model(read_table(gaps.to_csv(index=False).encode()), "y", source)
+    given = score_with_model(as_table(gaps), "y", source)
     assert any('"k" has empty cells' in sentence for sentence in given.warnings)
     leaves = source.source.leaf_matrix(rows)
     if form == "cbm":  # CatBoost numbers leaves anew in its JSON

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table_parts import as_table
 from tolerances import SAME_SUM
 
 from gbuq_core.tables import (
@@ -32,7 +33,7 @@ PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 
 def table_of(**columns):
-    return read_table(pd.DataFrame(columns).to_csv(index=False).encode())
+    return as_table(pd.DataFrame(columns))
 
 
 def noisy(n=200, seed=0, **more):

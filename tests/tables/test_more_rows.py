@@ -5,14 +5,11 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
-from gbuq_core.figures.table.learning import (
-    describe_rule,
-    describe_verdict,
-    learning_figure,
-)
+from gbuq_core.figures.table.learning import describe_rule, describe_verdict, learning_figure
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import RUNNER
 from gbuq_core.metrics import judge_doublings
@@ -22,7 +19,6 @@ from gbuq_core.tables import (
     failing_groups,
     find_failures,
     learning_curve,
-    read_table,
     score_table,
 )
 
@@ -30,8 +26,7 @@ PLAN = ScorePlan(ensemble="virtual", n_trees=50, depth=3, learning_rate=0.2)
 
 
 def score(frame, target="y", **changes):
-    table = read_table(frame.to_csv(index=False).encode())
-    return score_table(table, target, plan=dataclasses.replace(PLAN, **changes))
+    return score_table(as_table(frame), target, plan=dataclasses.replace(PLAN, **changes))
 
 
 def make_frame(n, kind, seed=0):
@@ -78,8 +73,7 @@ def test_groups_train_nothing_and_average_to_the_whole(smooth):
     curve = smooth[1]
     codes = (np.arange(240) % 3 == 0).astype(np.int64)
     by = curve.by(codes, ("rest", "third"))
-    assert by.names == ("all rows", "rest", "third")
-    assert by.n_rows.tolist() == [240, 160, 80]
+    assert (by.names, by.n_rows.tolist()) == (("all rows", "rest", "third"), [240, 160, 80])
     assert np.array_equal(by.error[:, :, 0], curve.error[:, :, 0])
     share = np.array([np.mean(codes[rows]) for rows in curve.left_out])[:, None]
     joined = (1 - share) * by.nll[:, :, 1] + share * by.nll[:, :, 2]
@@ -97,8 +91,7 @@ def test_groups_of_few_rows_are_not_decided(smooth):
     codes[:3] = 1
     by = smooth[1].by(codes, ("most", "three"))
     verdict = by.verdict(2)
-    assert verdict.word == "undecided"
-    assert verdict.n_repeats == 0
+    assert (verdict.word, verdict.n_repeats) == ("undecided", 0)
     assert "Too few rows" in describe_verdict(verdict, False, 160)
     assert learning_figure(by, METHOD_STYLES["sglb"], "", 2).spec["panels"]
 

@@ -5,19 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_parts import as_table, with_unfamiliarity
 from tolerances import ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.tables import (
-    ScorePlan,
-    add_unfamiliarity,
-    measure_unfamiliarity,
-    next_frame,
-    rank_next,
-    read_table,
-    score_table,
-    to_csv_bytes,
-)
+from gbuq_core.tables import ScorePlan, next_frame, rank_next, score_table, to_csv_bytes
 from gbuq_core.tables.next_rows import choose_unlike
 from tests.naive_unfamiliarity import choose_unlike_slowly
 
@@ -30,15 +22,10 @@ def make_frame(n=120, seed=0):
     return pd.DataFrame({"x": x, "z": z, "y": x * z + 0.1 * rng.normal(size=n)}).round(4)
 
 
-def read(frame, **more):
-    return read_table(frame.to_csv(index=False).encode(), **more)
-
-
 def score(new, training=None, **changes):
-    training = make_frame() if training is None else training
-    table = None if new is None else read(new, to_score=True)
-    scored = score_table(read(training), "y", new=table, plan=PLAN)
-    return add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored, 0))
+    table = as_table(make_frame() if training is None else training)
+    new = None if new is None else as_table(new, to_score=True)
+    return with_unfamiliarity(score_table(table, "y", new=new, plan=PLAN))
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +85,9 @@ def test_the_numbers_are_those_of_the_scored_rows(pool):
 
 def test_a_method_without_trees_of_ours_is_ranked_too(pool):
     new = make_frame(20, seed=3).drop(columns="y")
-    plan = ScorePlan(method="knn")
-    scored = score_table(read(make_frame()), "y", new=read(new, to_score=True), plan=plan)
-    scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored, 0))
-    assert len(rank_next(scored, n=5).rows) == 5
+    table, new = as_table(make_frame()), as_table(new, to_score=True)
+    scored = score_table(table, "y", new=new, plan=ScorePlan(method="knn"))
+    assert len(rank_next(with_unfamiliarity(scored), n=5).rows) == 5
 
 
 def test_the_table_to_label_is_harmless_and_has_room_for_the_target():

@@ -4,13 +4,7 @@ import pytest
 from table_parts import workbook_of
 
 from gbuq_core.errors import TableError
-from gbuq_core.tables import (
-    ReadOptions,
-    infer_schema,
-    prepare_new,
-    prepare_training,
-    read_table,
-)
+from gbuq_core.tables import ReadOptions, infer_schema, prepare_new, prepare_training, read_table
 
 HEADER = "name,city,area,y"
 ROWS = [f"shop {k},{'Bonn' if k % 3 else 'Ulm'},{40 + 7 * k % 90},{k}.5" for k in range(30)]
@@ -158,8 +152,7 @@ CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(
 )  # fmt: skip
 def test_sheets_as_people_make_them(sheets, sentence):
     table = read_table(workbook_of(**sheets))
-    assert table.names == ["name", "area", "y"]
-    assert table.n_rows == 20
+    assert (table.names, table.n_rows) == (["name", "area", "y"], 20)
     assert any(sentence in notice for notice in table.notices)
 
 
@@ -167,7 +160,6 @@ def test_sheets_as_people_make_them(sheets, sentence):
 def test_decimal_commas_take_no_line_from_the_top(delimiter):
     rows = "".join(f"{k}.5{delimiter}{k},25\n" for k in range(40))
     table = read_table(f"x{delimiter}y\n{rows}".encode())
-    assert table.names == ["x", "y"]
-    assert table.notices == ()
+    assert (table.names, table.notices) == (["x", "y"], ())
     above = read_table(f"Bericht, 2021\n\nx{delimiter}y\n{rows}".encode())
     assert above.names == ["x", "y"]

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from table_parts import as_parquet
 
 from gbuq_core.errors import MemoryLimitExceeded, TableError
 from gbuq_core.tables import (
@@ -28,16 +29,6 @@ from gbuq_core.tables.parquet_pages import unpacked_bytes
 DAY = 86_400
 
 
-def written(table, **options):
-    sink = io.BytesIO()
-    parquet.write_table(table, sink, **options)
-    return sink.getvalue()
-
-
-def as_parquet(**columns):
-    return written(pa.table(columns))
-
-
 @pytest.mark.parametrize("groups", [1, 4])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 @pytest.mark.parametrize("coded", [True, False])
@@ -46,7 +37,7 @@ def test_text_that_unpacks_to_more_than_the_memory_is_refused(groups, kind, code
     codes = pa.array(np.zeros(2_000, np.int32))
     text = pa.DictionaryArray.from_arrays(codes, values) if coded else values.take(codes)
     table = pa.table({"text": text, "n": np.arange(2_000)})
-    data = written(table, row_group_size=2_000 // groups)
+    data = as_parquet(table, row_group_size=2_000 // groups)
     assert len(data) < 100_000  # it unpacks to 40 MB
     assert read_table(data).n_rows == 2_000
     # 20 MB would be enough for the file and its cells, but not for the text of all of them.
@@ -59,7 +50,7 @@ def test_text_that_unpacks_to_more_than_the_memory_is_refused(groups, kind, code
 
 def test_bytes_that_are_dropped_anyway_are_not_unpacked():
     lists = pa.array([["long" * 1_000] * 3] * 50)
-    table = read_table(as_parquet(a=range(50), lists=lists, b=["x", None] * 25))
+    table = read_table(as_parquet({"a": range(50), "lists": lists, "b": ["x", None] * 25}))
     assert table.names == ["a", "b"]
     assert table.data["b"].to_pylist() == ["x", None] * 25
     assert table.notices == (
@@ -74,7 +65,7 @@ def test_columns_are_found_by_place_whatever_their_names(rows):
         pa.array(["u", None]).dictionary_encode(), pa.array([5, 6]),
     ]  # fmt: skip
     names = ["lists", "a.b", "a", "a", "a.c"]
-    table = read_table(written(pa.table(columns, names=names), row_group_size=rows))
+    table = read_table(as_parquet(pa.table(columns, names=names), row_group_size=rows))
     assert table.names == ["a.b", "a", "a.c"]
     assert [table.data[k].to_pylist() for k in range(3)] == [["s", "t"], ["u", None], [5, 6]]
 
@@ -95,7 +86,7 @@ def test_dates_beyond_the_calendar_count_as_missing(name):
     kind, far, near = FAR[name]
     integers = pa.int32() if kind == pa.date32() else pa.int64()
     day = pa.array([far, near, None], integers).view(kind)
-    table = read_table(as_parquet(day=day, n=[1, 2, 3]))
+    table = read_table(as_parquet({"day": day, "n": [1, 2, 3]}))
     column = single_chunk(table.data, "day")
     assert column.is_valid().to_pylist() == [False, True, False]
     assert column[1].as_py().year == 1970
@@ -105,23 +96,25 @@ def test_dates_beyond_the_calendar_count_as_missing(name):
 
 def test_the_ends_of_the_calendar_are_dates():
     ends = [-62_135_596_800, 253_402_300_799]
-    table = read_table(as_parquet(t=pa.array(ends, pa.timestamp("s")), n=[1, 2]))
+    table = read_table(as_parquet({"t": pa.array(ends, pa.timestamp("s")), "n": [1, 2]}))
     assert [value.year for value in table.data["t"].to_pylist()] == [1, 9999]
     nanoseconds = pa.array([-(2**63), 2**63 - 1], pa.timestamp("ns"))
-    table = read_table(as_parquet(t=nanoseconds, n=[1, 2]))
+    table = read_table(as_parquet({"t": nanoseconds, "n": [1, 2]}))
     assert [value.year for value in table.data["t"].to_pylist()] == [1677, 2262]
     assert table.notices == ()
 
 
 def test_long_durations_do_not_overflow():
-    table = read_table(as_parquet(d=pa.array([2**60, 3, None], pa.duration("ms")), n=[1, 2, 3]))
+    table = read_table(
+        as_parquet({"d": pa.array([2**60, 3, None], pa.duration("ms")), "n": [1, 2, 3]})
+    )
     assert table.data["d"].to_pylist() == [2**60 / 1_000, 0.003, None]
 
 
 def test_text_that_is_none_is_left_out_with_a_notice():
     places, cells = np.array([0, 1, 2], np.int32), b"\xff\xfe"
     bad = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(places), pa.py_buffer(cells)])
-    table = read_table(as_parquet(bad=bad, x=[1, 2], y=[3, 4]))
+    table = read_table(as_parquet({"bad": bad, "x": [1, 2], "y": [3, 4]}))
     assert table.names == ["x", "y"]
     assert table.notices == ('The column "bad" holds damaged values and cannot be used.',)
 
@@ -140,7 +133,7 @@ def test_whole_numbers_leave_as_they_came(name):
     values, kind = IDS[name]
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
-    data = as_parquet(key=pa.array(values * 20, kind), x=x, y=x + rng.normal(size=60))
+    data = as_parquet({"key": pa.array(values * 20, kind), "x": x, "y": x + rng.normal(size=60)})
     plan = ScorePlan(n_trees=5, ensemble="virtual")
     frame = score_table(read_table(data), "y", plan=plan).frame
     cells = pd.read_csv(io.BytesIO(to_csv_bytes(frame)), dtype=str, keep_default_na=False)["key"]
@@ -152,7 +145,7 @@ def test_whole_numbers_leave_as_they_came(name):
 @pytest.mark.parametrize("marker", ["9999-12-31", "9999-12-31 00:00:00", "9999-12-31T00:00"])
 def test_a_date_that_means_missing_is_none(marker):
     days = [dt.datetime(9999, 12, 31), dt.datetime(2024, 2, 29), dt.datetime(2024, 3, 1), None]
-    table = read_table(as_parquet(day=days * 10, y=np.arange(40.0)))
+    table = read_table(as_parquet({"day": days * 10, "y": np.arange(40.0)}))
     schema = edit_schema(table, infer_schema(table), missing_values={"day": (marker, "soon")})
     assert (schema.columns[0].kind, schema.columns[0].n_missing) == ("date", 20)
     (sentence,) = [notice for notice in schema.notices if notice.startswith("No cell")]
@@ -166,7 +159,7 @@ def test_a_date_that_means_missing_is_none(marker):
 def test_long_numbers_are_counted_as_they_are_written(start):
     keys = pa.array(range(start, start + 150), pa.uint64())
     groups = pa.array([start + k % 3 for k in range(150)], pa.uint64())
-    table = read_table(as_parquet(key=keys, group=groups, y=np.arange(150.0) % 7))
+    table = read_table(as_parquet({"key": keys, "group": groups, "y": np.arange(150.0) % 7}))
     key, group, _ = infer_schema(table).columns
     assert (key.kind, key.n_distinct, key.used) == ("identifier", 150, False)
     assert (group.kind, group.n_distinct, group.used) == ("category", 3, True)
@@ -180,16 +173,10 @@ def indexed(n=60, seed=0):
     return frame.sample(frac=1.0, random_state=seed)
 
 
-def pandas_parquet(frame):
-    sink = io.BytesIO()
-    frame.to_parquet(sink)
-    return sink.getvalue()
-
-
 @pytest.mark.parametrize("name", [None, "visit"])
 def test_the_index_of_pandas_is_no_feature(name):
     frame = indexed().rename_axis(name)
-    table = read_table(pandas_parquet(frame))
+    table = read_table(as_parquet(frame))
     index = name or "__index_level_0__"
     assert table.names == ["x", "y", index]  # it stays in the output
     schema = infer_schema(table)
@@ -198,8 +185,7 @@ def test_the_index_of_pandas_is_no_feature(name):
     (sentence,) = [notice for notice in training.notices if index in notice]
     assert sentence.startswith(f'The column "{index}" was the index of a pandas table')
     with_index, without = (
-        read_table(pandas_parquet(new), to_score=True)
-        for new in (frame, frame.reset_index(drop=True))
+        read_table(as_parquet(new), to_score=True) for new in (frame, frame.reset_index(drop=True))
     )
     assert prepare_new(with_index, training).X.equals(prepare_new(without, training).X)
     chosen = prepare_training(table, edit_schema(table, schema, used={index: True}), "y")
@@ -208,9 +194,8 @@ def test_the_index_of_pandas_is_no_feature(name):
 
 
 def test_an_index_of_row_numbers_is_no_column():
-    table = read_table(pandas_parquet(indexed().reset_index(drop=True)))
-    assert table.names == ["x", "y"]
-    assert table.source.index_columns == ()
+    table = read_table(as_parquet(indexed().reset_index(drop=True)))
+    assert (table.names, table.source.index_columns) == (["x", "y"], ())
 
 
 def varint(value, width=0):
@@ -234,11 +219,8 @@ def with_lie(data, truth, claim):
 @pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}, {"row_group_size": 30_000}])
 def test_a_file_that_lies_about_its_size_is_refused_before_it_is_unpacked(options, monkeypatch):
     cells = pa.array(["long" * 50 + str(k) for k in range(100_000)])
-    data = written(
-        pa.table({"t": cells, "n": range(100_000)}),
-        use_dictionary=False,
-        compression="gzip",
-        **options,
+    data = as_parquet(
+        {"t": cells, "n": range(100_000)}, use_dictionary=False, compression="gzip", **options
     )
     about = parquet.ParquetFile(pa.BufferReader(data)).metadata
     groups = [about.row_group(k) for k in range(about.num_row_groups)]
@@ -259,7 +241,7 @@ def test_a_file_that_lies_about_its_size_is_refused_before_it_is_unpacked(option
 
 
 def test_numbers_of_rows_that_contradict_each_other_are_damage():
-    data = written(pa.table({"n": np.arange(70_000), "m": range(70_000)}), row_group_size=40_000)
+    data = as_parquet({"n": np.arange(70_000), "m": range(70_000)}, row_group_size=40_000)
     assert read_table(data).n_rows == 70_000
     for truth, claim in ((70_000, 3_000), (40_000, 45_000)):
         with pytest.raises(TableError, match="damaged"):
@@ -269,10 +251,8 @@ def test_numbers_of_rows_that_contradict_each_other_are_damage():
 def test_a_page_header_of_another_form_is_damage():
     # Type 0 (data), sizes 1 and 1, and a number where the header of the data page stands.
     header = bytes([0x15, 0x00, 0x15, 0x02, 0x15, 0x02, 0x25, 0x02, 0x00])
-    sink = io.BytesIO()
-    parquet.write_table(pa.table({"x": [1.0, 2.0]}), sink, use_dictionary=False)
-    data = sink.getvalue()
-    about = parquet.ParquetFile(sink).metadata
+    data = as_parquet({"x": [1.0, 2.0]}, use_dictionary=False)
+    about = parquet.ParquetFile(pa.BufferReader(data)).metadata
     at = about.row_group(0).column(0).data_page_offset
     with pytest.raises(pa.ArrowInvalid, match="cannot be read"):
         unpacked_bytes(data[:at] + header + data[at + len(header) :], about, [0])
@@ -288,9 +268,7 @@ def test_a_list_without_end_is_damage():
 
 def test_no_byte_of_the_description_ends_the_process():
     """A column whose statistics contradict its kind does, in Arrow's object for a column."""
-    sink = io.BytesIO()
-    parquet.write_table(pa.table({"a": [1.0, 2.0, None], "b": ["x", "y", "x"]}), sink)
-    data = sink.getvalue()
+    data = as_parquet({"a": [1.0, 2.0, None], "b": ["x", "y", "x"]})
     first = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     n_refused = 0
     for at in range(first, first + 120):  # the kinds of the columns and where their pages are
@@ -318,7 +296,7 @@ def test_truth_values_uuids_periods_and_json_are_read_or_named_for_what_they_are
         pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())),
         pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}", "{}", "{}"])), months,
     ]  # fmt: skip
-    table = read_table(written(pa.Table.from_arrays(columns, schema=schema)))
+    table = read_table(as_parquet(pa.Table.from_arrays(columns, schema=schema)))
     assert table.data["who"][1].as_py() == "01010101-0101-0101-0101-010101010101"
     assert table.data["yes"].to_pylist() == [True, False, None]
     assert table.data["month"].to_pylist() == [

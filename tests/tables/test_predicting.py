@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
@@ -78,7 +79,7 @@ def scored(table):
     """A table scored by the nearest rows, with a second file half of whose rows have no target."""
     new = without_gaps(small_table(40, 1))
     new.loc[20:, "y"] = np.nan
-    new = read_table(new.to_csv(index=False).encode(), to_score=True)
+    new = as_table(new, to_score=True)
     return score_table(table, "y", new=new, plan=plan_of("knn"))
 
 

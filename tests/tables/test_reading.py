@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
+from table_parts import as_parquet, as_table
 
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, TableError
 from gbuq_core.tables import ReadOptions, decoding, read_table
@@ -148,8 +148,7 @@ def test_names_are_kept_letter_by_letter():
 
 def test_a_header_without_the_first_name_is_that_of_row_names():
     table = read_table(b'"x" "y"\n'.replace(b" ", b",") + b'"r1",2,3\n"r2",4,5\n')
-    assert table.names == ["column 1", "x", "y"]
-    assert table.n_rows == 2
+    assert (table.names, table.n_rows) == (["column 1", "x", "y"], 2)
 
 
 def test_a_delimiter_at_the_end_of_each_row_is_no_ragged_row():
@@ -329,31 +328,24 @@ def test_options_are_checked(options):
         read_table(b"a,b\n1,2\n3,4\n", options=options)
 
 
-def as_parquet(**columns):
-    sink = io.BytesIO()
-    parquet.write_table(pa.table(columns), sink)
-    return sink.getvalue()
-
-
 def test_parquet_types_are_reduced_to_a_few():
     days = pd.date_range("2021-01-01", periods=3)
-    table = read_table(
-        as_parquet(
-            small=pa.array([1, 2, None], pa.int8()),
-            unsigned=pa.array([1, 2, 3], pa.uint64()),
-            half=pa.array([1.5, 2.5, None], pa.float32()),
-            money=pa.array([1, 2, 3], pa.decimal128(8, 2)),
-            flag=pa.array([True, False, None]),
-            word=pa.array(["a", "b", None]).dictionary_encode(),
-            large=pa.array(["a", "b", "c"], pa.large_string()),
-            day=pa.array(days.date),
-            zoned=pa.array(days.tz_localize("Europe/Berlin")),
-            span=pa.array([1, 2, 3], pa.duration("s")),
-            nothing=pa.nulls(3),
-            lists=pa.array([[1], [2], [3]]),
-            raw=pa.array([b"x", b"y", b"z"]),
-        )
-    )
+    columns = {
+        "small": pa.array([1, 2, None], pa.int8()),
+        "unsigned": pa.array([1, 2, 3], pa.uint64()),
+        "half": pa.array([1.5, 2.5, None], pa.float32()),
+        "money": pa.array([1, 2, 3], pa.decimal128(8, 2)),
+        "flag": pa.array([True, False, None]),
+        "word": pa.array(["a", "b", None]).dictionary_encode(),
+        "large": pa.array(["a", "b", "c"], pa.large_string()),
+        "day": pa.array(days.date),
+        "zoned": pa.array(days.tz_localize("Europe/Berlin")),
+        "span": pa.array([1, 2, 3], pa.duration("s")),
+        "nothing": pa.nulls(3),
+        "lists": pa.array([[1], [2], [3]]),
+        "raw": pa.array([b"x", b"y", b"z"]),
+    }
+    table = read_table(as_parquet(columns))
     kinds = {field.name: str(field.type) for field in table.data.schema}
     assert kinds == {
         "small": "int64", "unsigned": "uint64", "half": "double", "money": "double",
@@ -368,7 +360,7 @@ def test_parquet_types_are_reduced_to_a_few():
 @pytest.mark.parametrize("columns", [{"a": [1, 2]}, {"a": [1], "b": [2]}, {"a": [], "b": []}])
 def test_parquet_must_be_a_table_too(columns):
     with pytest.raises(TableError):
-        read_table(as_parquet(**{name: pa.array(v, pa.int64()) for name, v in columns.items()}))
+        read_table(as_parquet({name: pa.array(v, pa.int64()) for name, v in columns.items()}))
 
 
 # Control characters mark binary files, and a lone surrogate has no UTF-8.
@@ -387,7 +379,7 @@ def test_a_file_to_score_may_have_one_column_and_one_row():
     table = read_table(b"x\n1.5\n\n2\n", to_score=True)
     assert table.data["x"].to_pylist() == ["1.5", "", "2"]  # an empty line is a missing value
     assert read_table(b"x,z\n1,2\n", to_score=True).n_rows == 1
-    assert read_table(as_parquet(a=pa.array([1])), to_score=True).n_rows == 1
+    assert read_table(as_parquet({"a": pa.array([1])}), to_score=True).n_rows == 1
     with pytest.raises(TableError, match="no rows"):
         read_table(b"x,z\n", to_score=True)
     with pytest.raises(TableError, match="is empty"):
@@ -396,7 +388,7 @@ def test_a_file_to_score_may_have_one_column_and_one_row():
 
 def test_a_thousand_columns(rng):
     frame = pd.DataFrame(rng.normal(size=(20, 1000))).add_prefix("v")
-    table = read_table(frame.to_csv(index=False).encode())
+    table = as_table(frame)
     assert table.names == list(frame.columns)
     assert table.n_rows == 20
 
@@ -411,8 +403,7 @@ def test_a_thousand_columns(rng):
 )
 def test_files_separated_by_spaces(text):
     table = read_table(text.encode())
-    assert table.names == ["a", "b", "c"]
-    assert table.data["b"].to_pylist() == ["2", "4.5"]
+    assert (table.names, table.data["b"].to_pylist()) == (["a", "b", "c"], ["2", "4.5"])
     assert table.source.options.delimiter == " "
     assert "separated by a space" in table.source.summary
     assert read_table(text.encode(), options=ReadOptions(delimiter=" ")).data == table.data

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from table_parts import as_table
+from table_parts import as_table, with_unfamiliarity
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
@@ -16,7 +16,6 @@ from gbuq_core.tables import (
     column_curve,
     deciding_rows,
     grow_row,
-    measure_unfamiliarity,
     score_edited,
     score_table,
     unfamiliarity_parts,
@@ -49,17 +48,14 @@ def make_frame(n=120):
 
 @pytest.fixture(scope="module")
 def scored():
-    table = score_table(as_table(make_frame()), "y", plan=PLAN)
-    return add_unfamiliarity(table, measure_unfamiliarity(table.training, table.scored))
+    return with_unfamiliarity(score_table(as_table(make_frame()), "y", plan=PLAN))
 
 
 @pytest.fixture(scope="module")
 def second():
     """Rows of a second file, which one model scores."""
-    table = score_table(
-        as_table(make_frame()), "y", plan=PLAN, new=as_table(make_frame().head(6), to_score=True)
-    )
-    return add_unfamiliarity(table, measure_unfamiliarity(table.training, table.scored))
+    new = as_table(make_frame().head(6), to_score=True)
+    return with_unfamiliarity(score_table(as_table(make_frame()), "y", plan=PLAN, new=new))
 
 
 def classified(plan=PLAN):

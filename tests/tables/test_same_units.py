@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
@@ -14,19 +15,14 @@ from gbuq_core.tables import (
     infer_schema,
     load_builtin,
     prepare_training,
-    read_table,
     score_table,
 )
 from gbuq_core.tables.splitting import ROW_ORDER, read_split
 
 
-def table_of(columns):
-    return read_table(pd.DataFrame(columns).to_csv(index=False).encode())
-
-
 def asked(columns, target="y", shuffle=False):
     frame = pd.DataFrame(columns)
-    table = table_of(frame.sample(frac=1, random_state=0) if shuffle else frame)
+    table = as_table(frame.sample(frac=1, random_state=0) if shuffle else frame)
     return ask_about_split(table, prepare_training(table, infer_schema(table), target), ScorePlan())
 
 
@@ -94,7 +90,7 @@ def test_parts_of_a_time_are_one_time():
     columns = {"yr": hours.year, "month": months, "day": hours.day, "hr": hours.hour, **walk()}
     (question,) = asked(columns, shuffle=True)
     assert (question.split, question.column) == ("time", "yr, month, day, hr")
-    table = table_of(columns)
+    table = as_table(pd.DataFrame(columns))
     split = read_split(table, infer_schema(table), "time", question.column, "y")
     assert split.codes.tolist() == list(range(400))  # as the file is sorted
     months = np.arange(600)
@@ -117,7 +113,7 @@ def test_nothing_is_asked_where_both_ways_come_to_the_same():
 
 
 def test_the_order_of_the_rows_splits_them_by_time():
-    table = table_of(walk(120))
+    table = as_table(pd.DataFrame(walk(120)))
     schema = infer_schema(table)
     plan = ScorePlan(ensemble="virtual", n_trees=20, split="time", split_column=ROW_ORDER)
     scored = score_table(table, "y", schema=schema, plan=plan)

@@ -15,13 +15,7 @@ from gbuq_core.distribution import student
 from gbuq_core.errors import Cancelled
 from gbuq_core.jobs import JobRunner
 from gbuq_core.metrics import find_resolution, log_scores, nll_classification, prr
-from gbuq_core.tables import (
-    ScorePlan,
-    edit_schema,
-    infer_schema,
-    score_table,
-    to_csv_bytes,
-)
+from gbuq_core.tables import ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
 from gbuq_core.tables.predicting import assign_folds, held_out_fifth, predict_rows
 
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
@@ -64,8 +58,7 @@ def test_columns_of_the_output(kind, request):
         frame.total_uncertainty, frame.data_uncertainty + frame.knowledge_uncertainty, rtol=SAME_SUM
     )
     assert (frame[ADDED[1:]] >= 0).all().all()
-    assert scored.protocol == "out_of_fold"
-    assert scored.scores.n_rows == 300
+    assert (scored.protocol, scored.scores.n_rows) == ("out_of_fold", 300)
     assert scored.seconds > 0
 
 
@@ -209,11 +202,9 @@ def test_rows_without_a_target_are_predicted_but_not_learnt_from():
 def test_a_second_file_is_scored_by_a_model_of_the_whole_first():
     first, second = regression_frame(200), regression_frame(50, seed=1)
     scored = score_table(as_table(first), "y", new=as_table(second), plan=FAST)
-    assert scored.protocol == "new_file"
-    assert len(scored.frame) == 50
+    assert (scored.protocol, len(scored.frame)) == ("new_file", 50)
     assert scored.models[0].rows.tolist() == list(range(200))
-    assert scored.scores.n_rows == 40
-    assert scored.new_scores.n_rows == 50
+    assert (scored.scores.n_rows, scored.new_scores.n_rows) == (40, 50)
     error = scored.frame.y - scored.frame.prediction
     assert scored.new_scores.rmse == pytest.approx(np.sqrt((error**2).mean()))
     without = score_table(as_table(first), "y", new=as_table(second[["group", "x"]]), plan=FAST)

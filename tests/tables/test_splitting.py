@@ -123,6 +123,16 @@ def test_blocks_follow_each_other_in_time(case):
     assert chain.judged[-1] == chain.block.max()
 
 
+def models_with_rows(scored):
+    """Each model with the held-out rows that it judged."""
+    if scored.measured:
+        return [(part.model, part.rows) for part in scored.measured]
+    return [
+        (model, np.flatnonzero(scored.held & (scored.model_of_row == number)))
+        for number, model in enumerate(scored.models)
+    ]
+
+
 @pytest.mark.parametrize("protocol", ["out_of_fold", "held_out", "new_file"])
 def test_by_group_no_model_has_learnt_from_the_group_that_it_judges(protocol, monkeypatch):
     if protocol == "held_out":
@@ -137,13 +147,7 @@ def test_by_group_no_model_has_learnt_from_the_group_that_it_judges(protocol, mo
     assert list(scored.training.X.columns) == ["x", "day: days", "day: month", "day: weekday"]
     assert any("2 rows have no value" in notice for notice in scored.notices)
     assert any("left out of the features" in notice for notice in scored.notices)
-    if protocol == "new_file":
-        pairs = [(part.model, part.rows) for part in scored.measured]
-    else:
-        pairs = [
-            (model, np.flatnonzero(scored.held & (scored.model_of_row == number)))
-            for number, model in enumerate(scored.models)
-        ]
+    pairs = models_with_rows(scored)
     judged = np.concatenate([rows for _, rows in pairs])
     np.testing.assert_array_equal(np.sort(judged), held_out(scored).rows)
     assert scored.scores.n_rows == len(judged)
@@ -171,14 +175,10 @@ def test_by_time_each_row_is_judged_by_a_model_of_earlier_rows(protocol, monkeyp
     scored = score_table(as_table(frame), "y", new=new, plan=BY_TIME)
     assert scored.protocol == protocol
     day = pd.to_datetime(frame.day).to_numpy()
+    pairs = models_with_rows(scored)
     if protocol == "new_file":
-        pairs = [(part.model, part.rows) for part in scored.measured]
         assert len(scored.models[0].rows) == 118  # the model of the second file knows all rows
     else:
-        pairs = [
-            (model, np.flatnonzero(scored.held & (scored.model_of_row == number)))
-            for number, model in enumerate(scored.models)
-        ]
         marked = scored.frame.in_training.to_numpy()
         assert not (marked & scored.held).any()
         assert not marked[3:7].any()

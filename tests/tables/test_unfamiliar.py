@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table_parts import with_unfamiliarity
 
 from gbuq_core.tables import (
     Evidence,
@@ -9,7 +10,6 @@ from gbuq_core.tables import (
     add_unfamiliarity,
     bootstrap_evidence,
     foreign_notice,
-    measure_unfamiliarity,
     read_table,
     reason_of,
     say_reason,
@@ -38,9 +38,8 @@ def first():
     return read_table(lines(np.random.default_rng(0), 200))
 
 
-def measured(table, new=None, **plan):
-    scored = score_table(table, "y", new=new, plan=PLAN)
-    return add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
+def measured(table, new=None):
+    return with_unfamiliarity(score_table(table, "y", new=new, plan=PLAN))
 
 
 @pytest.fixture(scope="module")

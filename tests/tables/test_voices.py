@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 
 from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidParameter
@@ -16,7 +17,6 @@ from gbuq_core.tables import (
     law_found,
     law_of,
     prepare_training,
-    read_table,
     row_intervals,
     score_table,
 )
@@ -24,10 +24,6 @@ from gbuq_core.tables.estimating import MOST_ROWS_STACKED, settle_plan
 from gbuq_core.tables.scoring import judge_rows_left_out
 
 QUICK = ScorePlan(method="automatic", n_trees=40, n_members=2, depth=3)
-
-
-def table_of(frame, **options):
-    return read_table(frame.to_csv(index=False).encode(), **options)
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +37,11 @@ def counts():
 
 @pytest.fixture(scope="module")
 def scored(counts):
-    return score_table(table_of(counts.drop(columns="busy")), "sold", plan=QUICK)
+    return score_table(as_table(counts.drop(columns="busy")), "sold", plan=QUICK)
 
 
 def test_the_law_is_usual_and_keeps_the_columns_of_the_trees(scored, counts):
-    table = table_of(counts.drop(columns="busy"))
+    table = as_table(counts.drop(columns="busy"))
     alone = score_table(table, "sold", plan=replace(QUICK, method="sglb"))
     assert (scored.plan.method, alone.plan.method) == ("stacked", "sglb")
     assert scored.frame.columns.tolist() == alone.frame.columns.tolist()
@@ -77,17 +73,17 @@ def test_conformal_intervals_end_on_possible_values_too(scored):
 
 def test_a_project_says_of_a_second_file_what_the_table_does(counts):
     rows = counts.drop(columns="sold")
-    new = table_of(rows.iloc[:20].drop(columns="busy"), to_score=True)
-    at_once = score_table(table_of(rows), "busy", new=new, plan=QUICK)
+    new = as_table(rows.iloc[:20].drop(columns="busy"), to_score=True)
+    at_once = score_table(as_table(rows), "busy", new=new, plan=QUICK)
     assert len(at_once.measured) == at_once.plan.n_folds
     assert at_once.held.all()
-    project = open_project(project_bytes(project_of(at_once, table_of(rows), with_data=True)))
+    project = open_project(project_bytes(project_of(at_once, as_table(rows), with_data=True)))
     pd.testing.assert_frame_equal(score_project(project, new).frame, at_once.frame)
 
 
 def test_no_law_sees_more_in_noise_than_there_is(rng):
     frame = pd.DataFrame(rng.normal(size=(160, 4)), columns=list("abcy"))
-    scored = score_table(table_of(frame), "y", plan=QUICK)
+    scored = score_table(as_table(frame), "y", plan=QUICK)
     truth = NormalDistribution(np.zeros(160), np.ones(160))
     best = log_scores(truth, frame.y.to_numpy(), scored.training.resolution).values
     gap = scored.predictions.nll - best
@@ -114,7 +110,7 @@ def test_rows_left_out_are_judged_by_laws_of_the_other_half(scored):
 def test_trees_alone_are_trained_where_a_setting_or_the_table_asks_for_them(settings, what, counts):
     n_rows = settings if isinstance(settings, int) else 0
     plan = QUICK if n_rows else replace(QUICK, **settings)
-    table = table_of(counts.drop(columns="busy").assign(sold=counts.sold + 1))
+    table = as_table(counts.drop(columns="busy").assign(sold=counts.sold + 1))
     prepared = prepare_training(table, infer_schema(table), "sold")
     if n_rows:
         prepared = prepared._replace(y=np.arange(float(n_rows)))

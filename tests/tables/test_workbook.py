@@ -88,8 +88,7 @@ def test_the_first_row_is_a_header_unless_it_holds_data():
 def test_empty_rows_and_columns_around_the_table_do_not_count():
     rows = [[], [None, "a", None, "b"], [], [None, 1, None, 2], [None, 3, None, 4], [None]]
     table = read_table(workbook_of(S=rows))
-    assert table.names == ["a", "b"]
-    assert table.data["b"].to_pylist() == [2.0, 4.0]
+    assert (table.names, table.data["b"].to_pylist()) == (["a", "b"], [2.0, 4.0])
 
 
 def test_a_short_sheet_before_a_table_is_passed_over_and_a_larger_one_is_named():

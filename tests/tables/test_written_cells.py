@@ -1,13 +1,11 @@
 """Cells as their owners mean them: units, signs, marks, missing words, dates and spellings."""
 
 import datetime
-import io
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
-from table_parts import table_of
+from table_parts import as_parquet, table_of
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.streaming import open_blocks, survey_file
@@ -181,9 +179,8 @@ def test_local_hours_of_times_with_offsets():
 def test_sentinel_dates_are_suspected():
     cells = ["9999-12-31" if k % 6 == 0 else f"2021-{k % 12 + 1:02d}-05" for k in COUNT]
     days = pa.array([datetime.datetime.fromisoformat(cell) for cell in cells])
-    sink = io.BytesIO()
-    parquet.write_table(pa.table({"v": days, "y": COUNT}), sink)
-    for schema in (schema_of(cells), infer_schema(read_table(sink.getvalue()))):
+    typed = read_table(as_parquet({"v": days, "y": COUNT}))
+    for schema in (schema_of(cells), infer_schema(typed)):
         assert any('has "9999-12-31" far from' in sentence for sentence in schema.notices)
         assert schema.columns[0].limits == ("2021-02-05", "9999-12-31")
     column = schema_of([cell.replace("9999-12-31", "n.a.") for cell in cells]).columns[0]

@@ -6,12 +6,7 @@ import streamlit as st
 
 from gbuq_core.lenses.choices import COHORTS
 from gbuq_core.tables import read_cohorts, write_cohorts
-from gbuq_core.tables.cohorts import (
-    LONGEST_CONDITION,
-    LONGEST_NAME,
-    MOST_COHORTS,
-    name_problem,
-)
+from gbuq_core.tables.cohorts import LONGEST_CONDITION, LONGEST_NAME, MOST_COHORTS, name_problem
 from gbuq_core.tables.finding import names_marks
 from pages._ui.controls import draw_knob
 from pages._ui.your_data.lens import Drawing, draw_answer

@@ -29,13 +29,7 @@ from gbuq_core.tables import (
     foreign_notice,
     why_no_coverage,
 )
-from gbuq_core.tables.drifting import (
-    LARGE,
-    MODERATE,
-    describe_outside,
-    describe_shifts,
-    may_use,
-)
+from gbuq_core.tables.drifting import LARGE, MODERATE, describe_outside, describe_shifts, may_use
 from pages._ui.curves import show_curves
 from pages._ui.export import is_dark
 from pages._ui.kept import remember

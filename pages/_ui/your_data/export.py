@@ -25,12 +25,7 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
 )
-from gbuq_core.tables.code import (
-    TableRecipe,
-    table_code,
-    table_command,
-    table_notebook,
-)
+from gbuq_core.tables.code import TableRecipe, table_code, table_command, table_notebook
 from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.lens import made_results, with_levels

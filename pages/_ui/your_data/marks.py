@@ -11,12 +11,7 @@ import streamlit as st
 from gbuq_core.presentation import counted
 from gbuq_core.tables import Mark, read_marks, write_marks
 from gbuq_core.tables.reviewing import LONGEST_NOTE, MOST_MARKS, Marks
-from pages._ui.your_data.keeping import (
-    KEPT_MINUTES,
-    has_token,
-    keep_bytes,
-    kept_bytes,
-)
+from pages._ui.your_data.keeping import KEPT_MINUTES, has_token, keep_bytes, kept_bytes
 from pages._ui.your_data.training import Trained
 
 _PLACE = "marks"

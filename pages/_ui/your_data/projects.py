@@ -45,12 +45,7 @@ from pages._ui.your_data.opened_project import (
     refuse_project,
     why_refused,
 )
-from pages._ui.your_data.source import (
-    Opened,
-    admit,
-    choose_options,
-    hold,
-)
+from pages._ui.your_data.source import Opened, admit, choose_options, hold
 from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, open_next
 from pages._ui.your_data.training import Trained, Wanted
 

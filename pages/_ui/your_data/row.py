@@ -7,10 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
-from gbuq_core.figures.table.features import (
-    contributions_figure,
-    positions_figure,
-)
+from gbuq_core.figures.table.features import contributions_figure, positions_figure
 from gbuq_core.figures.table.members import (
     MemberClasses,
     MemberValues,
