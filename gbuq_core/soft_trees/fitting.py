@@ -155,6 +155,8 @@ def start_means(
         chosen = np.sort(rng.choice(len(X), MAX_START_ROWS, replace=False))
         X, target = X[chosen], target[chosen]
     theta = np.zeros(shape.n_parameters)
+    if len(X) == 0:
+        return theta
     parts = shape.split(theta)  # views
     reach = _place_gates(shape, X, beta, rng, parts)
     if shape.output == "classes":
