@@ -53,7 +53,7 @@ async def page(entry: Entry, request: Request) -> HTMLResponse:
     """Streamlit's page with what a link to it shows elsewhere; nothing of the query is in it."""
     own = f"{entry.url_path}-light.webp"
     picture = own if (PICTURES / own).exists() else _LIKE_START
-    said = {
+    properties = {
         "description": entry.question,
         "og:title": entry.tab,
         "og:description": entry.question,
@@ -63,7 +63,8 @@ async def page(entry: Entry, request: Request) -> HTMLResponse:
         "twitter:card": "summary_large_image",
     }
     tags = [
-        f'<meta name="{name}" property="{name}" content="{escape(said[name])}">' for name in said
+        f'<meta name="{name}" property="{name}" content="{escape(properties[name])}">'
+        for name in properties
     ]
     head = "\n".join([f"<title>{escape(entry.tab)}</title>", *tags])
     html = re.sub("<title>.*?</title>", lambda _: head, _INDEX.read_text("utf-8"), count=1)

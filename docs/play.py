@@ -93,9 +93,9 @@ def _make() -> Iterator[Play]:
 
 def _played(name: str, title: str, question: str, entry: Entry, page: str) -> Play:
     """A downloaded page with a bar above, a foot below, and what a shared link shows."""
-    said = {"description": question, "og:title": title, "og:description": question}
-    said |= {"og:image": _PREVIEW, "twitter:card": "summary_large_image"}
-    meta = [f'<meta name="{key}" property="{key}" content="{escape(said[key])}">' for key in said]
+    card = {"description": question, "og:title": title, "og:description": question}
+    card |= {"og:image": _PREVIEW, "twitter:card": "summary_large_image"}
+    meta = [f'<meta name="{key}" property="{key}" content="{escape(card[key])}">' for key in card]
     foot = f'{_FOOT.format(commands=COMMANDS)}</main>\n<script type="module">{_SCRIPT}</script>'
     for pattern, text in (
         (r"script-src (?:'none')?", f"script-src {_hash(_SCRIPT)} "),
@@ -104,8 +104,8 @@ def _played(name: str, title: str, question: str, entry: Entry, page: str) -> Pl
         ("<h1>", f"{_BAR}<h1>"),
         ("</main>", foot),
     ):
-        page, found = re.subn(pattern, lambda _, text=text: text, page, count=1)
-        assert found, pattern
+        page, count = re.subn(pattern, lambda _, text=text: text, page, count=1)
+        assert count, pattern
     return Play(name, title, question, entry.url_path, page)
 
 

@@ -61,10 +61,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     sources = {made: source for source, made in SHOWN.items()}
     folder = posixpath.dirname(sources.get(uri, f"docs/{uri}"))
 
-    def on_the_site(found: re.Match[str]) -> str:
-        target = posixpath.normpath(posixpath.join(folder, found[2]))
+    def on_the_site(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, match[2]))
         target = SHOWN.get(target, target.removeprefix("docs/"))
-        return found[1] + posixpath.relpath(target, posixpath.dirname(uri) or ".")
+        return match[1] + posixpath.relpath(target, posixpath.dirname(uri) or ".")
 
     # A picture opens in full size, which a phone needs.
     return _PICTURE.sub(r"[\g<0>](\1)", _LINK.sub(on_the_site, markdown))
@@ -75,9 +75,9 @@ def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -
     return _FORMULA.sub(_drawn, text)
 
 
-def _drawn(found: re.Match[str]) -> str:
-    tex = html.unescape(found[3]).strip()
-    inline = found[2] == "("
+def _drawn(match: re.Match[str]) -> str:
+    tex = html.unescape(match[3]).strip()
+    inline = match[2] == "("
     formula = ziamath.Latex(tex, size=16, inline=inline)
     label = html.escape(" ".join(tex.split()), quote=True)
     style = f' style="vertical-align: {formula.getyofst():.2f}px"' if inline else ""

@@ -401,6 +401,13 @@ def nothing_is_left_to_do(module):
     return re.findall(r"\bTOD[O]\b|\bFIXM[E]\b", module.text)
 
 
+def names_are_nouns(module):
+    """A variable is called by what it holds, not by how it came."""
+    names = [(node.arg, node) for node in nodes(module, ast.arg)]
+    names += [(node.id, node) for node in nodes(module, ast.Name)]
+    return [f"{n.lineno}: {name}" for name, n in names if name in ("found", "one", "said", "told")]
+
+
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -427,11 +434,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 109_150,  # with the law around a table's trees
-    "pages": 12_830,  # without comparisons
-    "demos": 6_840,  # with the method in one sitting
-    "benchmarks": 15_000,  # with those of the stacked law, and tables whose cells are known
-    "tests": 72_120,  # with models of earlier versions
+    "gbuq_core": 106_760,  # with the law around a table's trees
+    "pages": 12_730,  # without comparisons
+    "demos": 6_830,  # with the method in one sitting
+    "benchmarks": 14_920,  # with those of the stacked law, and tables whose cells are known
+    "tests": 71_010,  # with models of earlier versions
 }
 
 

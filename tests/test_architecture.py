@@ -120,6 +120,7 @@ RULES = {
         ("tests/trees/test_binning.py", "assert a == pytest.approx(b, rel=1e-9)"),
         ("tests/trees/test_binning.py", 'EXACT = {"rtol": 1e-12, "atol": 0.0}'),
     ],
+    rules.names_are_nouns: [("demos/heart.py", "found = fit()"), ("app.py", "lambda one: 0")],
     rules.nothing_is_left_to_do: [("app.py", "# " + "todo later".upper())],
     rules.files_are_short: [
         ("app.py", "\n" * 61),

@@ -34,7 +34,7 @@ class PlaneLook(NamedTuple):
 
     trees: Array
     law: Array
-    found: Array  # (n_seeds, 2)
+    aurocs: Array  # (n_seeds, 2)
 
 
 def look_plane(plan: PlanePlan) -> PlaneLook:
@@ -70,7 +70,7 @@ def plane_section() -> Section:
     """Maps of knowledge uncertainty of trees alone and of the law, and how well they find."""
     look: PlaneLook = LOOK.find(PLANE)
     rows = make_spiral(PLANE.rows, PLANE.noise, 0)
-    aurocs = [decimal(auroc, 2) for auroc in look.found.mean(axis=0)]
+    aurocs = [decimal(auroc, 2) for auroc in look.aurocs.mean(axis=0)]
     names = ["class 1", "class 2", "class 3"]
     points = Points(rows.X[:, 0], rows.X[:, 1], rows.y, names, radius=1.2)
     words = (

@@ -23,8 +23,8 @@ if case == "all":
         "training": training(100, 400, seed),
         "charts": charts(1),
     }
-    for name, one in every.items():
-        canvas(one, key=name, select=select)
+    for name, sheet in every.items():
+        canvas(sheet, key=name, select=select)
     st.stop()
 sheet = heart(n_frames, seed) if case == "heart" else fields(20, 0.0, n_frames)
 if st.query_params.get("hidden") == "1":
