@@ -175,7 +175,7 @@ def in_a_plane() -> ComputedStep:
     """Far cells of the spiral's plane."""
     look, section = LOOK.find(PLANE), plane_section()
     assert section.sheet is not None
-    trees, law = look.found.mean(axis=0)
+    trees, law = look.aurocs.mean(axis=0)
     panels = []
     for panel in section.sheet.panels:
         values = np.asarray(panel.values)

@@ -163,7 +163,7 @@ def test_an_open_project_counts_as_held(limits):
     drop(at, b"not a project" * 70_000, "old.gbuq", "upload")
     assert says(at, "Nothing on this page has changed."), texts(at)
     limits(held_megabytes=1)
-    drop(at, csv_of(x=np.arange(90.0), y=["long" * 1000] * 90), "other.csv")
+    drop(at, csv_of(x=np.arange(90.0), y=["long" * 2600] * 90), "other.csv")
     assert says(at, "more than the 1 MB that this server allows a visitor"), texts(at)
     np.testing.assert_array_equal(totals(at), before)
 

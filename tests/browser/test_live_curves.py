@@ -406,10 +406,10 @@ def test_a_bandit_is_told_step_by_step_as_it_was_played(page):
     figure = bandit_steps_figure(values, runs)
     steps = runs[0].trace.steps
     knobs = [[at, {"bandit_policy": p}] for p in range(3) for at in range(len(steps))]
-    steps = iter(read_out(page, figure, "step", knobs))
+    answers = iter(read_out(page, figure, "step", knobs))
     for run in runs:
         for at, step in enumerate(steps):
-            at_step, pulled, regret, best = next(steps)
+            at_step, pulled, regret, best = next(answers)
             assert (at_step, pulled) == (step, run.arms[0, step - 1])
             assert abs(regret - run.cumulative[0, step - 1]) <= 1e-4 * run.cumulative[0, -1]
             drawn = run.trace.functions[at, :, 40] if run.trace.x.size else np.array([np.nan])

@@ -77,7 +77,7 @@ def test_it_is_what_is_computed(name):
     assert all(result is not None for _, result in stored), f"run benchmarks.openings --only {name}"
     for plan, result in stored if len(stored) < 6 else stored[-1:]:
         if name == "beyond/plane":
-            plan, result = plan._replace(seeds=1), result._replace(found=result.found[:1])
+            plan, result = plan._replace(seeds=1), result._replace(aurocs=result.aurocs[:1])
         fresh = changed(made_again(opening, plan), **opening.not_stored(plan))
         compare(result, opening.restore(fresh), 2.0**-opening.bits + REFITTED, name)
 

@@ -109,6 +109,6 @@ def test_what_is_stored_says_that_trees_alone_fail_and_the_law_does_not():
     assert verdicts["law"].count("does not hold") <= 1
     assert verdicts["law"].count("holds") >= 7
     assert set(verdicts["trees"]) == set(verdicts["inside"]) == {"holds"}
-    trees, law = LOOK.find(PLANE).found.T
+    trees, law = LOOK.find(PLANE).aurocs.T
     assert trees.max() < 0.75
     assert law.min() > 0.95
