@@ -246,7 +246,8 @@ def _order_trees(train: TrainLeaves, trees: Any) -> TreeOrder:
     """Trees with one-byte codes first."""
     chosen = np.arange(train.n_trees) if trees is None else np.asarray(trees, np.int64)
     narrow = train.planes.high_row[chosen] < 0
-    return TreeOrder(np.concatenate([chosen[narrow], chosen[~narrow]]), int(narrow.sum()))
+    ordered = np.concatenate([chosen[narrow], chosen[~narrow]])
+    return TreeOrder(ordered, int(narrow.sum()), bool((np.diff(ordered) == 1).all()))
 
 
 def _query_slices(n_queries: int, n_jobs: int | None) -> list[slice]:

@@ -46,6 +46,7 @@ class TreeOrder(NamedTuple):
 
     trees: np.ndarray
     n_narrow: int
+    in_a_row: bool  # each tree is the one after the tree before
 
 
 class Scratch(NamedTuple):
@@ -203,6 +204,11 @@ def _add_wide(low, high, codes, begin, end, counters, totals):
         _flush(counters, totals[first:last])
 
 
+def _rows(places: np.ndarray, in_a_row: bool) -> np.ndarray | slice:
+    """Rows of a plane; a slice is copied four times as fast as a list of them."""
+    return slice(int(places[0]), int(places[-1]) + 1) if in_a_row else places
+
+
 def count_block(
     planes: LeafPlanes, order: TreeOrder, codes: np.ndarray, low: int, high: int, scratch: Scratch
 ) -> None:
@@ -216,14 +222,16 @@ def count_block(
     totals[:] = 0
     for begin in range(0, order.n_narrow, _CHUNK):
         end = min(begin + _CHUNK, order.n_narrow)
-        tile[: end - begin, :width] = planes.low[order.trees[begin:end], low:high]
+        trees = _rows(order.trees[begin:end], order.in_a_row)
+        tile[: end - begin, :width] = planes.low[trees, low:high]
         _add_narrow(tile, codes, begin, end, counters, totals)
     half = _CHUNK // 2  # low bytes in the first half of the tile, high bytes in the second
     for begin in range(order.n_narrow, n_trees, half):
         end = min(begin + half, n_trees)
-        trees = order.trees[begin:end]
+        trees = _rows(order.trees[begin:end], order.in_a_row)
         tile[: end - begin, :width] = planes.low[trees, low:high]
-        tile[half : half + end - begin, :width] = planes.high[planes.high_row[trees], low:high]
+        rows = _rows(planes.high_row[trees], order.in_a_row)
+        tile[half : half + end - begin, :width] = planes.high[rows, low:high]
         _add_wide(tile, tile[half:], codes, begin, end, counters, totals)
 
 
