@@ -60,7 +60,7 @@ class Cancelled(Exception):
     """Nobody wants the result of this fit any more. Not an error to show."""
 
 
-def refusal_of(call: Callable[..., Any], *arguments: Any) -> str:
+def refusal_of_call(call: Callable[..., Any], *arguments: Any) -> str:
     """The sentence with which a call is refused; empty if it is not."""
     try:
         call(*arguments)

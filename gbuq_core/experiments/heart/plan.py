@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.errors import refusal_of_call
 from gbuq_core.experiments import ensembles
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.glossary import VIEWS
@@ -51,11 +52,7 @@ def problem_with_cells(cells: Collection[int]) -> str:
     """One sentence on why these cells cannot be painted; empty if they can."""
     if len(cells) > MOST_PAINTED:
         return f"At most {MOST_PAINTED} cells can be painted. Undo some of them."
-    try:
-        make_painted_heart(1, cells=cells)
-    except InvalidParameter as error:
-        return str(error)
-    return ""
+    return refusal_of_call(partial(make_painted_heart, 1, cells=cells))
 
 
 @dataclass(frozen=True, kw_only=True)

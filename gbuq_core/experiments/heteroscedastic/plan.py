@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import NOVELTIES, PARTS, Builder, Method, find_methods
 from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES, STACKING
@@ -201,11 +201,8 @@ def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> Heteros
 
 def why_not(plan: HeteroscedasticSettings) -> str:
     """Why a method cannot be fitted, in a sentence; empty if it can."""
-    try:
-        check(plan)
-    except GbuqError as error:
-        return str(error)
-    return _too_few(plan) or METHODS[plan.method].record.why_not(plan.rows)
+    refusal = refusal_of_call(check, plan) or _too_few(plan)
+    return refusal or METHODS[plan.method].record.why_not(plan.rows)
 
 
 def _too_few(plan: HeteroscedasticSettings) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.errors import InvalidParameter, refusal_of
+from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.experiments.neighbours.data import DATASETS, DatasetInfo
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.methods import METHODS, Builder, Method
@@ -316,7 +316,7 @@ def library_missing(key: str) -> str:
 
 def why_not(plan: NeighboursSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can."""
-    return refusal_of(check, plan, "data", "method") or library_missing(plan.library)
+    return refusal_of_call(check, plan, "data", "method") or library_missing(plan.library)
 
 
 def check_view(settings: NeighboursSettings) -> None:

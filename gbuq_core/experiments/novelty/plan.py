@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gbuq_core.errors import GbuqError, refusal_of
+from gbuq_core.errors import GbuqError, refusal_of_call
 from gbuq_core.experiments.novelty.data import (
     DATASETS,
     N_CELLS,
@@ -129,7 +129,7 @@ SHOWS = tuple(_SHOWS.values())
 
 def _damage(text: str) -> str:
     """Why a link's edits cannot be read, as a clause; nothing if they can."""
-    return refusal_of(decode_edits, text).partition(";")[0].rstrip(".")
+    return refusal_of_call(decode_edits, text).partition(";")[0].rstrip(".")
 
 
 def _of_table(settings: NoveltySettings) -> bool:

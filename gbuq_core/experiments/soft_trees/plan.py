@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.errors import InvalidParameter, refusal_of
+from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     MOST_POINTS,
@@ -184,7 +184,7 @@ class SoftTreesSettings:
     points: tuple[tuple[float, float], ...] = setting(
         OWN_START, "Points", group="page", fits=True, uses=lambda settings: settings.data == OWN,
         codec=Codec(decode_points, encode_points), pattern=POINTS_PATTERN,
-        check=partial(refusal_of, decode_points), most=_CHARACTERS * MOST_POINTS,
+        check=partial(refusal_of_call, decode_points), most=_CHARACTERS * MOST_POINTS,
         help="Points as x_y with a tilde between them: -1.25_0.5~0_0.333",
     )  # fmt: skip
     tree: int = setting(
@@ -241,7 +241,7 @@ def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesSettin
 
 def why_not(plan: SoftTreesSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can."""
-    refusal = refusal_of(_check, plan) or ("" if _is_drawn(plan) else why_no_fit(plan.points))
+    refusal = refusal_of_call(_check, plan) or ("" if _is_drawn(plan) else why_no_fit(plan.points))
     return refusal or METHODS[plan.method].record.why_not(plan.n_rows)
 
 

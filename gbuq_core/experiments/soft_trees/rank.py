@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import InvalidParameter, refusal_of
+from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.experiments.soft_trees.data import Array
 from gbuq_core.experiments.soft_trees.plan import soft_tree_seconds
 from gbuq_core.jobs import parallel_map, stage
@@ -134,7 +134,7 @@ def why_no_rank(settings: RankSettings) -> str:
     n = len(settings.ranks)
     if not 1 <= n <= MOST_RANKS:
         return f"There must be 1 to {MOST_RANKS} ranks, but there are {n}."
-    return refusal_of(_check, settings)
+    return refusal_of_call(_check, settings)
 
 
 def _check(settings: RankSettings) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from gbuq_core.errors import refusal_of
+from gbuq_core.errors import refusal_of_call
 from gbuq_core.experiments.soft_trees.bandit import (
     POLICIES,
     TRACE_STEPS,
@@ -241,7 +241,7 @@ BANDIT = Trial(
     "every 50 steps. **Random** pulls by chance, **Greedy VST** the highest mean. Each policy "
     "plays twice.",
     plan=bandit_plan,
-    why_not=partial(refusal_of, estimate_policies_seconds),
+    why_not=partial(refusal_of_call, estimate_policies_seconds),
     estimate=estimate_policies_seconds,
     run=run_policies,
     sections=_bandit_sections,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.boosting.plan import LONGEST_STEP, cycle_ends, truncation_points
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.experiments import ensembles
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
@@ -195,11 +195,7 @@ def why_not(plan: SpiralSettings, settings: SpiralSettings | None = None) -> str
     refusal = _refusal(plan)
     if refusal or settings is None or not plan.kind.virtual:
         return refusal
-    try:
-        member_trees(plan, settings)
-    except InvalidParameter as error:
-        return str(error)
-    return ""
+    return refusal_of_call(member_trees, plan, settings)
 
 
 def _refusal(plan: SpiralSettings) -> str:
