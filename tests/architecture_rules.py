@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from benchmarks import lines
-
 # Rooms of the core from the ground up: a room imports from its own floor or a lower one. A new
 # room gets its floor here.
 METHODS = {"boosting", "ibug", "soft_trees", "macau", "sampling", "baselines"}
@@ -401,13 +399,6 @@ def nothing_is_left_to_do(module):
     return re.findall(r"\bTOD[O]\b|\bFIXM[E]\b", module.text)
 
 
-def names_are_nouns(module):
-    """A variable is called by what it holds, not by how it came."""
-    names = [(node.arg, node) for node in nodes(module, ast.arg)]
-    names += [(node.id, node) for node in nodes(module, ast.Name)]
-    return [f"{n.lineno}: {name}" for name, n in names if name in ("found", "one", "said", "told")]
-
-
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -429,29 +420,6 @@ def files_are_short(module):
         return [f"{lines} lines"] if lines > limit else []
     code = count_code_lines(module) if lines > 500 else lines
     return [f"{code} lines of code"] if code > 500 else []
-
-
-# Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
-# it has shrunk, its budget follows.
-BUDGET = {
-    "gbuq_core": 106_760,  # with the law around a table's trees
-    "pages": 12_730,  # without comparisons
-    "demos": 6_830,  # with the method in one sitting
-    "benchmarks": 14_920,  # with those of the stacked law, and tables whose cells are known
-    "tests": 71_010,  # with models of earlier versions
-}
-
-
-def rooms_over_budget():
-    """Each room that has more lines than it may have, with its longest files."""
-    over = {room: n for room, n in lines.room_sizes().items() if n > BUDGET[room]}
-    listed = {
-        room: "".join(f"\n  {n:,} {path}" for path, n in lines.largest_files(room)) for room in over
-    }
-    return [
-        f"{room}: {n:,} lines, {BUDGET[room]:,} at most. Its longest files:{listed[room]}"
-        for room, n in over.items()
-    ]
 
 
 def no_room_without_a_name(module):

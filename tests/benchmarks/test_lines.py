@@ -1,45 +1,13 @@
-"""Counting lines, and names that stand once."""
+"""Counting files, statements and tokens."""
 
 from benchmarks import lines
 
-SOURCE = '''
-from dataclasses import dataclass
-from typing import NamedTuple
 
-@dataclass
-class Once:
-    x: int
-
-class Twice(NamedTuple):
-    x: int
-
-class Plain:
-    """No record."""
-
-def _single():
-    return Once(1)
-
-def _double():
-    return Twice(1), Twice(2)
-
-def both():
-    return _single(), _double(), _double()
-'''
-
-
-def test_a_small_house_is_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "ROOT", tmp_path)
-    for room in lines.ROOMS:
-        (tmp_path / room / "inner").mkdir(parents=True)
-    (tmp_path / "app.py").write_text("import gbuq_core\n")
-    (tmp_path / "gbuq_core/inner/some.py").write_text(SOURCE)
-    (tmp_path / "gbuq_core/saving.py").write_text("load = 1\n" * 3)
-    (tmp_path / "pages/page.py").write_text("x = 1\n")
-    n_source = len(SOURCE.splitlines())
-    assert lines.room_sizes() == {"gbuq_core": n_source + 3, "pages": 1}
-    assert lines.room_sizes(2) == {"gbuq_core/inner": n_source, "gbuq_core": 3, "pages": 1}
-    assert lines.largest_files("gbuq_core", 1) == [("gbuq_core/inner/some.py", n_source)]
-    assert lines.saver_lines() == 3
-    named = lines.read_names()
-    assert lines.built_once(named) == ["Once"]
-    assert lines.used_once(named) == ["_single"]
+def test_layout_and_comments_do_not_count(tmp_path):
+    (tmp_path / "pages/_ui").mkdir(parents=True)
+    (tmp_path / "pages/heart.py").write_text("x = f(  # why\n    1,\n)\n\nif x: y = 2\n")
+    (tmp_path / "pages/_ui/knobs.py").write_text("x = f(1)\n")
+    first = lines.file_size(tmp_path / "pages/heart.py")
+    assert first == (1, 3, 7 + 6)  # the comma counts, as a token of its own
+    assert lines.room_sizes(root=tmp_path) == {"pages": (2, 4, 19)}
+    assert set(lines.room_sizes(2, tmp_path)) == {"pages", "pages/_ui"}
