@@ -1,19 +1,15 @@
 """How a figure is looked at, in one page without a server: scales, closer looks, what is kept."""
 
 import base64
-import io
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.canvas.renderer import renderer_source, renderer_styles
 from gbuq_core.figures.handles import live_knob
-from gbuq_core.figures.standalone import standalone_html
 from pages._ui.live import COLOURS, FOCUS, live_map, map_knob
 from tests.browser.figure import Figure, turn
 
@@ -137,66 +133,6 @@ def test_a_brushed_frame_or_the_rows_fill_the_maps(page, figure):
     assert figure.data("window") == "30,30,10,10"
     page.get_by_role("button", name="whole picture").click()
     assert figure.data("window") == ""
-
-
-# A video -> its size, its seconds, and the mean brightness of four pictures that it shows.
-WATCH = """async (text) => {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const video = document.createElement('video');
-  video.muted = true;
-  document.body.append(video);
-  video.src = URL.createObjectURL(new Blob([bytes], { type: 'video/webm' }));
-  await new Promise((done, fail) => {
-    video.addEventListener('loadeddata', done);
-    video.addEventListener('error', () => fail(video.error));
-  });
-  const canvas = document.createElement('canvas');
-  Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight });
-  const context = canvas.getContext('2d', { willReadFrequently: true });
-  const seen = [];
-  for (const at of [0.01, 0.12, 0.24, 0.5]) {
-    // A picture may be shown a little later than its place is found.
-    const there = new Promise((done) => video.requestVideoFrameCallback(done));
-    video.currentTime = at * video.duration;
-    await there;
-    context.drawImage(video, 0, 0);
-    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-    seen.push(data.reduce((sum, value) => sum + value, 0) / data.length);
-  }
-  return [canvas.width, canvas.height, video.duration, seen];
-}"""
-
-
-def saved(page, button):
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=button).click()
-    return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
-
-
-def test_a_downloaded_page_saves_its_run_as_a_video_and_as_a_gif(page, tmp_path):
-    file = tmp_path / "hills.html"
-    file.write_text(standalone_html(sheet_of(), "Hills"), encoding="utf-8")
-    page.goto(file.as_uri())
-    figure = Figure(page)
-    figure.wait_for("node.dataset.ready === '1'")
-    figure.root.get_by_label("Speed").select_option("4")
-    name, video = saved(page, "Record the run")
-    assert name == "hills.webm"
-    name, gif = saved(page, "as a GIF")
-    assert name == "hills.gif"
-    assert figure.frame() == FRAMES - 1  # where it was
-    page.goto("about:blank")
-    width, _, seconds, seen = page.evaluate(WATCH, base64.b64encode(video).decode())
-    assert width > 800
-    assert seconds == pytest.approx((FRAMES - 1) / 8 + 1.2, abs=0.05)  # two frames a second, x 4
-    assert np.all(np.diff(seen) > 0.5)  # the hill grows
-    with Image.open(io.BytesIO(gif)) as pictures:
-        shown = []
-        for frame in range(pictures.n_frames):
-            pictures.seek(frame)
-            shown.append(float(np.mean(pictures.convert("RGB"))))
-    assert len(shown) == FRAMES
-    assert np.all(np.diff(shown) > 0.5)
 
 
 def test_a_kept_picture_stays_as_it_is_beside_the_next(page, figure):

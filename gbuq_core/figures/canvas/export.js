@@ -38,30 +38,18 @@ function exportSize(owner) {
   return { w: Math.max(220, layout.width) + 2 * EXPORT_MARGIN, h };
 }
 
-function sheetAsCanvas(owner, scale = 2) {
-  const canvas = sheetCanvas(owner, owner.inGrid(() => exportSize(owner)).w * scale);
-  drawOnCanvas(canvas, owner);
-  return canvas;
+function sheetAsCanvas(owner) {
+  return owner.inGrid(() => drawnAsCanvas(owner));
 }
 
-// An empty canvas for a sheet, at most so many pixels wide and at twice the screen's size.
-function sheetCanvas(owner, most) {
-  const { w, h } = owner.inGrid(() => exportSize(owner));
-  const canvas = document.createElement('canvas');
-  // Browsers cap a canvas at some 16 million pixels on phones.
-  const fit = Math.min(2, most / w, Math.sqrt(16e6 / (w * h)));
-  canvas.width = 2 * Math.round((w * fit) / 2); // even, as videos are
-  canvas.height = 2 * Math.round((h * fit) / 2);
-  return canvas;
-}
-
-function drawOnCanvas(canvas, owner) {
-  owner.inGrid(() => drawInGrid(canvas, owner));
-}
-
-function drawInGrid(canvas, owner) {
-  const context = canvas.getContext('2d', { willReadFrequently: true });
+function drawnAsCanvas(owner) {
   const { w, h } = exportSize(owner);
+  const canvas = document.createElement('canvas');
+  // Twice the screen's size; browsers cap a canvas at some 16 million pixels on phones.
+  const fit = Math.min(2, Math.sqrt(16e6 / (w * h)));
+  canvas.width = Math.round(w * fit);
+  canvas.height = Math.round(h * fit);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
   context.setTransform(canvas.width / w, 0, 0, canvas.height / h, 0, 0);
   drawSheet(new CanvasPen(context, owner.theme), owner, (x, y, draw) => {
     context.save();
@@ -69,6 +57,7 @@ function drawInGrid(canvas, owner) {
     draw();
     context.restore();
   });
+  return canvas;
 }
 
 function sheetAsSvg(owner) {

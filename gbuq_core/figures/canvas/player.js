@@ -5,8 +5,6 @@ const ICONS = {
   pause: 'M4 2.5h3v11H4zM9 2.5h3v11H9z',
   back: 'M3 2.5h2v11H3zM13 2.5v11L5.5 8z',
   forward: 'M11 2.5h2v11h-2zM3 2.5v11L10.5 8z',
-  record: 'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',
-  stop: 'M3.5 3.5h9v9h-9z',
   save: 'M7 2h2v6h2.6L8 11.8 4.4 8H7zM2.5 12.6h11V14h-11z',
   rectangle: 'M2 3h12v10H2zM3.5 4.5v7h9v-7z',
   closer: 'M7 1.8a5.2 5.2 0 1 0 3.1 9.4l3.3 3.3 1.1-1.1-3.3-3.3A5.2 5.2 0 0 0 7 1.8zm0 1.5a3.7 3.7 0 1 1 0 7.4 3.7 3.7 0 0 1 0-7.4z',

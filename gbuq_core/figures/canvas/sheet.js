@@ -79,9 +79,6 @@ class SheetView {
     });
     this.wholeButton = this.textButton('Whole', 'Show the whole picture again', () => this.lookAt(null));
     saves.prepend(this.rescaler, this.wholeButton, this.pin.button);
-    this.makeRecorder();
-    this.saves = saves;
-    saves.append(this.gifButton);
     this.tools = element('span', 'gbuq-tools');
     this.tools.append(this.modes, saves);
     this.footer.append(this.legend, this.tools);
@@ -108,14 +105,12 @@ class SheetView {
       this.comeBack();
       return;
     }
-    this.dropRecording();
     let kept = before && before.nx === sheet.nx && before.ny === sheet.ny;
     this.whole = this.sheet = sheet;
     this.layout = this.strayed = this.dropped = null;
     this.setKinds(sheet);
     this.root.setAttribute('aria-label', sheet.alt);
     this.player.setSheet(sheet);
-    this.gifButton.hidden = sheet.frames < 2;
     this.knobs.update(sheet.knobs ?? []);
     this.knobs.root.hidden = this.opener.hidden = !sheet.knobs?.some(({ key }) => key !== MAP);
     if (sheet.frames > 1) this.player.bar.append(this.opener);
@@ -215,10 +210,6 @@ class SheetView {
 
   // The first map comes before what can wait.
   placeBars() {
-    const { narrow } = this.layout;
-    if (narrow) this.saves.append(this.recordButton);
-    else this.player.buttons.append(this.recordButton);
-    this.recordButton.hidden = this.sheet.frames < 2;
     // Without a player they take no row of their own.
     const before = this.sheet.frames < 2 ? this.tools : this.stage;
     if (this.knobs.root.nextSibling === before) return;
@@ -382,7 +373,6 @@ class SheetView {
 
   destroy() {
     this.player.pause();
-    this.dropRecording();
     this.pin.kept?.remove();
     cancelAnimationFrame(this.pending);
     clearTimeout(this.standing);
