@@ -49,6 +49,7 @@ FLOORS = [
         "inputs",
         "calibration",
         "model_files",
+        "scoreboard",
     },
     METHODS,
     {"unfamiliarity", "given_models", "stacking"},
