@@ -13,7 +13,8 @@ The bars: no crash and no error in the log or on a page; the file is still open 
 memory of the last fifth of the time is within a tenth of that of the middle fifth; the 95th
 percentile of the knob's answer is below twice the quiet one. The visitors are no browsers (see
 `tests.server_client`): ten Chromiums would take both cores of a small machine. They live in a
-process of their own. How busy the machine was with other things is printed.
+process of their own. How busy the machine was with other things is printed. It exits with 1 after a
+crash or an error; the other bars depend on the machine.
 """
 
 from __future__ import annotations
@@ -328,6 +329,8 @@ def main() -> None:
         ],
         options.json,
     )  # fmt: skip
+    if wrong or not numbers["alive"]:
+        sys.exit(1)
 
 
 if __name__ == "__main__":

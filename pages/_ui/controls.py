@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gbuq_core.knobs import GROUPS, Group, Knob, number_text
+from gbuq_core.knobs import GROUPS, Group, Knob, number_text, problem_with
 
 HEADINGS: dict[Group, str] = {
     "data": "Data",
@@ -45,7 +45,16 @@ def draw_knobs(
 
 
 def draw_knob(knob: Knob) -> Any:
-    """Draw one knob, bound to the URL parameter of its name."""
+    """Draw one knob, bound to the URL parameter of its name, and return its value.
+
+    A browser may send what the knob cannot have, after an update for example: that is the default,
+    and `open_page` says so. A text is returned as it was typed.
+    """
+    value = _draw_widget(knob)
+    return value if knob.kind == "text" or not problem_with(knob, value) else knob.default
+
+
+def _draw_widget(knob: Knob) -> Any:
     label = f"{knob.label} ({knob.unit})" if knob.unit else knob.label
     shared: dict[str, Any] = {
         "key": knob.key,

@@ -290,12 +290,11 @@ def _ask_behind(
             if each.error:
                 show_notice(f"{each.request.label}: {each.error}", each.slot, tone="error")
         show_progress([each for each in named if each.state != "done"], "-behind")
+        beside = {}
         for knob in record.beside:
             with st.container(width=_BESIDE_WIDTH):
-                draw_knob(knob)
-    values = SimpleNamespace(
-        **{**vars(values), **{each.key: st.session_state[each.key] for each in record.beside}}
-    )
+                beside[knob.key] = draw_knob(knob)
+    values = SimpleNamespace(**{**vars(values), **beside})
     results = {each.slot: each.result for each in answers if each.fresh and not each.error}
     name = f"{record.name}-behind"
     if start:

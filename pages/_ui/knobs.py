@@ -117,7 +117,8 @@ def link_texts(knob: Knob, value: Any) -> list[str]:
 def why_not(knob: Knob, typed: Any) -> str:
     """What is wrong with a value that a control holds."""
     refusal = refusal_of(knob, typed)
-    return refusal or f"{knob.label} must be {describe_range(knob)}; {quoted(str(typed))} is not."
+    text = ", ".join(map(str, typed)) if isinstance(typed, tuple) else str(typed)
+    return refusal or f"{knob.label} must be {describe_range(knob)}; {quoted(text)} is not."
 
 
 def quoted(text: str) -> str:

@@ -184,7 +184,7 @@ def preview(knob: Knob, page: str = "", bare: Any = None) -> Any:
     if knob.key in asked:
         return asked[knob.key]
     if knob.key in st.session_state and not went_back():
-        return st.session_state[knob.key]
+        return _held(knob)
     arrives = st.session_state.get(_PAGE_NOW) != page
     if bare is not None and arrives and not {*st.query_params} - {VERSION, present.KEY}:
         return bare
@@ -341,8 +341,8 @@ def _restore(page: PageState) -> None:
     without = {knob.key for knob in page.knobs if knob.group == "picture"} if went_back() else set()
     new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
     linked = _linked(page)
-    last: Mapping[str, Any] = st.session_state.get(_VALUES + page.key, {})
-    last = left_out(page.key, st.query_params) if linked else last
+    before: Mapping[str, Any] = st.session_state.get(_VALUES + page.key, {})
+    last = left_out(page.key, st.query_params) if linked else before
     # A link that named only what makes no sense was a link all the same.
     bare = not linked and not done and _NOTICES + page.key not in st.session_state
     if bare and page.opening:
@@ -358,7 +358,7 @@ def _restore(page: PageState) -> None:
         if knob.key in st.session_state or value != knob.default:
             put(knob, value)
     st.session_state[_RESTORED + page.key] = done | {knob.key for knob in new}
-    _reset_misfits(page)
+    _reset_misfits(page, before)
 
 
 def _restore_present(page: PageState) -> None:
@@ -421,22 +421,43 @@ def _follow_address(page: PageState) -> None:
             put(knob, reading.value)
 
 
-def _reset_misfits(page: PageState) -> None:
-    """Values that no longer fit (another table, other columns) go back to the default."""
+def _reset_misfits(page: PageState, before: Mapping[str, Any]) -> None:
+    """Values that a knob cannot have go back to the default.
+
+    A value of the run before that no longer fits (another table, other columns) does so in silence;
+    one that a widget has brought is told of, until a control moves.
+    """
+    problems = {}
     for knob in page.knobs:
-        if knob.kind == "text":
+        value = _raw(knob)
+        if knob.kind == "text" or not problem_with(knob, value):
             continue  # what the reader typed stays in its box, `_checked` speaks about it
-        if problem_with(knob, _held(knob)):
-            put(knob, knob.default)
+        put(knob, knob.default)
+        if not (knob.key in before and same_value(value, before[knob.key])):
+            problems[knob.key] = why_not(knob, value).removesuffix(".")
+    if problems:
+        old = st.session_state.get(_NOTICES + page.key, LinkNotices({}, (), None))
+        notices = LinkNotices({**old.problems, **problems}, old.unknown, None)
+        st.session_state[_NOTICES + page.key] = notices
 
 
 def _held(knob: Knob) -> Any:
-    """The value in the session in the knob's own type (boxes hold floats, lists are mutable)."""
+    """The value in the session, or the default where the knob cannot have that value.
+
+    Another page may have left it there, or another version of this one: settings are made of what
+    they know. A text that makes no sense is told of by `_checked` first.
+    """
+    value = _raw(knob)
+    return value if knob.kind == "text" or not problem_with(knob, value) else knob.default
+
+
+def _raw(knob: Knob) -> Any:
+    """The session's value in the knob's own type (boxes hold floats, lists are mutable)."""
     value = st.session_state.get(knob.key, knob.default)
-    if knob.kind == "choices":
-        return tuple(value)
-    if knob.kind == "range":
-        return tuple(int(end) for end in value)
+    if isinstance(value, list):
+        value = tuple(value)
+    if knob.kind == "range" and isinstance(value, tuple):
+        return tuple(int(e) if isinstance(e, float) and e.is_integer() else e for e in value)
     if knob.kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -463,11 +484,11 @@ def _fitting(page: PageState, knob: Knob, value: Any) -> Any:
 
 
 def _checked(page: PageState, values: dict[str, Any], tells: bool = True) -> dict[str, Any]:
-    """Texts as typed are checked here; every other widget keeps to its range by itself."""
+    """Only values that their knobs can have; texts as typed are checked here."""
     for knob in page.knobs:
+        if tells and problem_with(knob, _raw(knob)):
+            show_notice(why_not(knob, _raw(knob)), f"knob-{knob.key}")
         if problem_with(knob, values[knob.key]):
-            if tells:
-                show_notice(why_not(knob, values[knob.key]), f"knob-{knob.key}")
             values[knob.key] = knob.default
     return values
 

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import ElementTree
 
 from gbuq_core.earlier_defaults import EARLIER_DEFAULTS, VERSION, earlier_defaults
 from gbuq_core.knobs import find_knob, problem_with
@@ -12,6 +13,7 @@ from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
+from pages._ui.home.controls import STATE as HOME
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
@@ -27,7 +29,9 @@ STORIES = {
         page_state([], "", 0),
     )
 }
+PAGES = {**STORIES, "home": HOME}
 APPS = Path(__file__).parent / "apps"
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
 
 
 def open_app(**query):
@@ -357,6 +361,55 @@ def test_pages_with_the_same_parameter_do_not_leak_into_each_other():
     assert shown_values(at)["trees"] == 700
     at.switch_page("right.py").run()
     assert shown_values(at) == {"trees": 33}
+
+
+def run_with_unknown_choices(at, monkeypatch):
+    """A run for which the browser sends choices that no knob has, as after an update."""
+    usual = ElementTree.get_widget_states
+
+    def unknown(tree):
+        states = usual(tree)
+        for state in states.widgets:
+            if state.WhichOneof("value") == "string_value":
+                state.string_value = "no such"
+            elif state.WhichOneof("value") == "string_array_value":
+                state.string_array_value.data[:] = ["no such"]
+        return states
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ElementTree, "get_widget_states", unknown)
+        return at.run()
+
+
+def test_a_choice_that_its_knob_does_not_know_gives_way_and_is_told_of(monkeypatch):
+    at = run_with_unknown_choices(open_app(trees="300"), monkeypatch)
+    assert not at.exception
+    values = shown_values(at)
+    assert (values["method"], values["methods"], values["trees"]) == ("SGB", ("SGB",), 300)
+    sentence = next(text for text in notices(at) if text.startswith("Method must"))
+    assert sentence == (
+        'Method must be one of SGB, virtual SGLB; "no such" is not; SGB is used for "Method".'
+    )
+    assert sentence in notices(at.run())
+    assert sentence not in notices(at.slider(key="trees").set_value(200).run())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_values_that_no_knob_knows_reach_no_settings(page, monkeypatch):
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.switch_page(f"pages/{page.replace('-', '_')}.py")
+    if page == "your-data":
+        at.query_params["table"] = "diabetes"  # without one it shows no choices
+    for knob in PAGES[page].knobs:  # of another page: nobody needs to hear of them
+        if knob.kind != "text":
+            at.session_state[knob.key] = ["no such"] if knob.kind == "choices" else "no such"
+    at.run()
+    assert not at.exception
+    assert not any("no such" in text.value for text in at.text)
+    chosen = [*at.radio, *at.selectbox, *at.multiselect]
+    run_with_unknown_choices(at, monkeypatch)
+    assert not at.exception
+    assert any("no such" in text.value for text in at.text) or not chosen
 
 
 def test_a_hidden_knob_keeps_its_value():
