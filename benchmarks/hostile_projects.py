@@ -41,7 +41,7 @@ from gbuq_core.projects import (
 )
 from gbuq_core.projects.container import DIGEST, SETTINGS, read_container, write_container
 from gbuq_core.projects.tables import TABLE
-from gbuq_core.tables import Mark, ScorePlan, read_table, score_table
+from gbuq_core.tables import ScorePlan, read_table, score_table
 
 OUTCOMES = ("refused", "equal", "another project", "odd", "crashed")
 _ODD_VALUES: tuple[Any, ...] = (
@@ -74,8 +74,6 @@ def valid_project(method: str = "sglb") -> bytes:
         project_of(
             scored,
             table,
-            cohorts={"high": "x > 0.5"},
-            marks={3: Mark(True, "checked")},
             page={"target": ("y",)},
             with_data=True,
         )

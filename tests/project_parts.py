@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.methods import METHODS
-from gbuq_core.tables import Mark, ScorePlan, read_table
+from gbuq_core.tables import ScorePlan, read_table
 
-MARKS = {3: Mark(True, "a typing error, später"), 7: Mark(False, "?")}
-COHORTS = {"old": "x > 0.5", "odd": "kind = a|b"}
 SMALL = {
     "n_trees": 8, "n_groups": 2, "trees_per_group": 3, "n_steps": 40, "n_draws": 8, "n_burn_in": 3,
     "n_members": 2, "min_child_samples": 5,

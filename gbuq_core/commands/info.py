@@ -113,7 +113,6 @@ def _tell_project(source: Path | bytes, name: str, options: argparse.Namespace) 
                 "scores": None if models is None else models.scores,
                 "level": project.level,
                 "conformal": project.conformal,
-                "cohorts": project.cohorts,
                 "holds_rows": project.data is not None,
                 "written_by": project.written_by,
                 "words": projects.describe_project(project),

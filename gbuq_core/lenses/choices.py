@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gbuq_core.knobs import Knob
 from gbuq_core.lenses.lens import GROUPING_COLUMNS
-from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 
 UNIT = Knob(
     "unit",
@@ -24,15 +23,4 @@ RANK = Knob(
 )
 GROUP = Knob(
     "group", "Group rows by", "choice", None, choices=(GROUPING_COLUMNS,), group="page", plain=True
-)
-# No control: buttons write it, and the address keeps it.
-COHORTS = Knob(
-    "cohorts",
-    "Cohorts",
-    "text",
-    "",
-    group="page",
-    most=MOST_CHARACTERS,
-    pattern=COHORTS_PATTERN,
-    help="Names and conditions such as old=age > 60, with | between two cohorts.",
 )

@@ -13,7 +13,7 @@ from gbuq_core.knobs import Knob
 from gbuq_core.lenses.lens import FAILS, Lens, Seen
 from gbuq_core.lenses.pictures import in_unit
 from gbuq_core.presentation import digits, percent
-from gbuq_core.tables import Cohort, Failures, find_failures, why_no_coverage
+from gbuq_core.tables import FailingGroup, Failures, find_failures, why_no_coverage
 from gbuq_core.tables.intervals import name_interval
 
 MISSED = "missed intervals"
@@ -49,9 +49,9 @@ def failure_units(seen: Seen) -> tuple[str, str]:
 def _sections(seen: Seen, failures: Failures) -> list[Section]:
     """Groups of rows in words, the worst first."""
     names = failure_units(seen)
-    cohorts = [describe_cohort(cohort, failures, *names) for cohort in failures.cohorts]
+    groups = [describe_group(group, failures, *names) for group in failures.groups]
     missing, every = why_no_coverage(seen.scored), describe_failures(failures, *names)
-    return [Section(text=[*filter(None, [missing]), every, *cohorts])]
+    return [Section(text=[*filter(None, [missing]), every, *groups])]
 
 
 def describe_failures(failures: Failures, unit: str, interval: str) -> str:
@@ -61,47 +61,47 @@ def describe_failures(failures: Failures, unit: str, interval: str) -> str:
         f"Groups are looked for in {failures.n_looking:,} held-out rows, and judged by "
         f"{every.n_rows:,} others"
     )
-    if not failures.cohorts:
+    if not failures.groups:
         return f"{rows}. No group was found: there is no column to tell rows apart by."
     return f"{rows}. All of the others: {_numbers(every, failures, unit, interval)}."
 
 
-def describe_cohort(cohort: Cohort, failures: Failures, unit: str, interval: str) -> str:
+def describe_group(group: FailingGroup, failures: Failures, unit: str, interval: str) -> str:
     """One group in words. Plain text that holds the user's words."""
-    numbers = _numbers(cohort, failures, unit, interval)
-    words = f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {numbers}."
-    than = "from" if is_like_others(cohort) else "than"
-    return f"{words} {compare_cohort(cohort, failures.measure).capitalize()} {than} the other rows."
+    numbers = _numbers(group, failures, unit, interval)
+    words = f"{group.text}: {percent(group.share, 0)} of the rows, {numbers}."
+    than = "from" if is_like_others(group) else "than"
+    return f"{words} {compare_group(group, failures.measure).capitalize()} {than} the other rows."
 
 
-def is_like_others(cohort: Cohort) -> bool:
+def is_like_others(group: FailingGroup) -> bool:
     """Whether chance explains its difference from the other rows."""
-    return not (cohort.is_worse or cohort.is_better)
+    return not (group.is_worse or group.is_better)
 
 
-def compare_cohort(cohort: Cohort, measure: str) -> str:
+def compare_group(group: FailingGroup, measure: str) -> str:
     """How a group differs from the other rows, in a word or two.
 
-    >>> bad = Cohort((), 20, 0.2, 3.0, 0.3, (0.1, 0.5), 1.0, 2.0, 0.5)
-    >>> compare_cohort(bad, "error"), compare_cohort(bad._replace(gap=-2.0), "misses")
+    >>> bad = FailingGroup((), 20, 0.2, 3.0, 0.3, (0.1, 0.5), 1.0, 2.0, 0.5)
+    >>> compare_group(bad, "error"), compare_group(bad._replace(gap=-2.0), "misses")
     ('clearly worse', 'clearly fewer misses')
-    >>> compare_cohort(bad._replace(gap=0.1), "error")
+    >>> compare_group(bad._replace(gap=0.1), "error")
     'not told apart'
     """
-    if is_like_others(cohort):
+    if is_like_others(group):
         return "not told apart"
     more, less = _MORE_OR_LESS[measure]
-    return f"clearly {more if cohort.is_worse else less}"
+    return f"clearly {more if group.is_worse else less}"
 
 
 def groups_frame(failures: Failures, unit: str, interval: str) -> pd.DataFrame:
     """A line a group, and one of all judging rows; the number that was asked for comes first."""
-    cohorts = (*failures.cohorts, failures.everything)
+    groups = (*failures.groups, failures.everything)
     is_class = bool(np.isnan(failures.everything.misses))
     is_std = unit.startswith("std") and not is_class
-    error = [cohort.error for cohort in cohorts]
-    misses = [cohort.misses for cohort in cohorts]
-    knowledge = [np.sqrt(cohort.knowledge) if is_std else cohort.knowledge for cohort in cohorts]
+    error = [group.error for group in groups]
+    misses = [group.misses for group in groups]
+    knowledge = [np.sqrt(group.knowledge) if is_std else group.knowledge for group in groups]
     columns = {"error": ("Wrong (%)" if is_class else "RMSE", error, digits)}
     if is_class:
         columns["error"] = ("Wrong (%)", [100.0 * share for share in error], digits)
@@ -112,28 +112,28 @@ def groups_frame(failures: Failures, unit: str, interval: str) -> pd.DataFrame:
     head, numbers, _ = columns.pop(failures.measure)
     cells: dict[str, object] = {
         head: numbers,
-        "Group": [*(cohort.text for cohort in failures.cohorts), "all of them"],
+        "Group": [*(group.text for group in failures.groups), "all of them"],
         "Against the others": [
-            *(compare_cohort(cohort, failures.measure) for cohort in failures.cohorts), ""
+            *(compare_group(group, failures.measure) for group in failures.groups), ""
         ],
-        "Rows": [f"{cohort.n_rows:,} ({percent(cohort.share, 0)})" for cohort in cohorts],
+        "Rows": [f"{group.n_rows:,} ({percent(group.share, 0)})" for group in groups],
     }  # fmt: skip
     for name, values, write in columns.values():
         cells[name] = [write(value) for value in values]
     return pd.DataFrame(cells)
 
 
-def _numbers(cohort: Cohort, failures: Failures, unit: str, interval: str) -> str:
-    if np.isnan(cohort.misses):
-        parts = [f"{percent(cohort.error)} of the classes are wrong"]
+def _numbers(group: FailingGroup, failures: Failures, unit: str, interval: str) -> str:
+    if np.isnan(group.misses):
+        parts = [f"{percent(group.error)} of the classes are wrong"]
     else:
-        parts = [f"error {digits(cohort.error)}"]
+        parts = [f"error {digits(group.error)}"]
         if interval:
-            low, high = (percent(share, 0) for share in cohort.misses_band)
-            misses = percent(cohort.misses, 0)
+            low, high = (percent(share, 0) for share in group.misses_band)
+            misses = percent(group.misses, 0)
             parts.append(f"{misses} outside the {interval} ({low} to {high})")
     if failures.measure == "knowledge":
-        mean = float(np.sqrt(cohort.knowledge)) if unit.startswith("std") else cohort.knowledge
+        mean = float(np.sqrt(group.knowledge)) if unit.startswith("std") else group.knowledge
         parts.append(f"knowledge uncertainty {digits(mean)}")
     return ", ".join(parts)
 

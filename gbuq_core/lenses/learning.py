@@ -20,22 +20,18 @@ from gbuq_core.figures.table.learning import (
 )
 from gbuq_core.knobs import Knob
 from gbuq_core.lenses.choices import GROUP
-from gbuq_core.lenses.cohorts import NONE_KEPT
 from gbuq_core.lenses.lens import MORE, Lens, Seen, Waiting
 from gbuq_core.lenses.pictures import style_of
 from gbuq_core.metrics import LearningCurve
 from gbuq_core.presentation import format_bytes, percent, seconds_text
 from gbuq_core.tables import (
     ScoreEstimate,
-    cohort_rows,
     estimate_curve,
     failing_groups,
     find_failures,
     group_column,
     learning_curve,
-    read_cohorts,
 )
-from gbuq_core.tables.cohorts import check_cohorts
 
 MEANING = (
     "The model is trained again on an eighth, a quarter, a half and all of four fifths of the rows "
@@ -43,8 +39,7 @@ MEANING = (
     "standard error."
 )
 NO_GROUPS, BY_FAILURES, BY_COLUMN = "no groups", "where it fails", "a column"
-BY_COHORTS = "kept cohorts"
-_GROUPED = (BY_FAILURES, BY_COLUMN, BY_COHORTS)
+_GROUPED = (BY_FAILURES, BY_COLUMN)
 CURVE = Knob("curve", "Train on fewer rows", "switch", False, group="page")
 REPEATS = Knob("repeats", "Repeats", "ladder", 10, choices=(5, 10, 20), group="page")
 BY = Knob("curveby", "Groups", "choice", NO_GROUPS, choices=(NO_GROUPS, *_GROUPED), group="page")
@@ -97,14 +92,6 @@ def _seconds(seen: Seen) -> float:
 def _in_groups(seen: Seen, curve: LearningCurve) -> _Grouped:
     """The curve of each group that the reader asks for."""
     scored, table, values = seen.scored, seen.table, seen.values
-    if values.curveby == BY_COHORTS:
-        kept = read_cohorts(values.cohorts)
-        if not kept:
-            return _Grouped(curve, NONE_KEPT)
-        problems = check_cohorts(scored, kept, table=table, unit=values.unit)
-        known = {name: text for name, text in kept.items() if name not in problems}
-        members = cohort_rows(scored, known, table=table, unit=values.unit)
-        return _Grouped(curve.by(members, tuple(known)), "\n".join(problems.values()))
     try:
         if values.curveby == BY_FAILURES:
             return _Grouped(curve.by(*failing_groups(scored, find_failures(scored))), "")
@@ -156,7 +143,7 @@ LENSES = (
         report="if made",
         knobs=(CURVE, REPEATS, BY, replace(GROUP, needs=("curveby", (BY_COLUMN,))), SHOWN_GROUP),
         asks=("repeats",),
-        shows=("cohorts", "unit"),
+        shows=("unit",),
         depends="fit",
         waits=_say_cost,
         seconds=_seconds,

@@ -13,7 +13,6 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.knobs import Knob
 from gbuq_core.lenses import (
     changing,
-    cohorts,
     deciding,
     drift,
     editing,
@@ -26,7 +25,7 @@ from gbuq_core.lenses import (
     next_rows,
     unfamiliar,
 )
-from gbuq_core.lenses.choices import COHORTS, RANK, UNIT
+from gbuq_core.lenses.choices import RANK, UNIT
 from gbuq_core.lenses.lens import Lens
 
 LENSES: dict[str, Lens] = {}
@@ -54,7 +53,7 @@ def lens_knobs() -> tuple[Knob, ...]:
 
 def reader_choices(**given: Any) -> SimpleNamespace:
     """The choices of a reader who chose ``given`` and nothing else."""
-    usual = {knob.key: knob.default for knob in (UNIT, RANK, COHORTS, *lens_knobs())}
+    usual = {knob.key: knob.default for knob in (UNIT, RANK, *lens_knobs())}
     return SimpleNamespace(**{**usual, **given})
 
 
@@ -68,7 +67,6 @@ for _room in (
     changing,
     judged,
     failing,
-    cohorts,
     learning,
     next_rows,
     drift,

@@ -111,17 +111,14 @@ class LearningCurve:
     left_out: tuple[NDArray[np.int64], ...]
     of_rows: tuple[NDArray[np.float64], ...]
 
-    def by(
-        self, codes: NDArray[np.int64] | NDArray[np.bool_], names: Sequence[str]
-    ) -> LearningCurve:
+    def by(self, codes: NDArray[np.int64], names: Sequence[str]) -> LearningCurve:
         """The same curve with groups of rows behind that of all rows; trains nothing.
 
         Parameters
         ----------
-        codes : ndarray of int64, or of bool with shape (n_rows, n_groups)
+        codes : ndarray of shape (n_rows,), int64
             The group of each row of the table, from 0; `gbuq_core.tables.failing_groups` and
-            `gbuq_core.tables.group_column` give them with their names. Or which rows are in each
-            group, where groups overlap; `gbuq_core.tables.cohort_rows` gives them.
+            `gbuq_core.tables.group_column` give them with their names.
         names : sequence of str
             Of the groups.
         """
@@ -132,8 +129,7 @@ class LearningCurve:
                 f"{known[-1] + 1}: pass a group for each of its rows."
             )
         named = (ALL_ROWS, *names)
-        is_each = codes[:, np.newaxis] == np.arange(len(names)) if codes.ndim == 1 else codes
-        members = np.asarray(is_each, np.bool_)
+        members = codes[:, np.newaxis] == np.arange(len(names))
         counts = members[known].sum(axis=0)
         curves = [
             group_means(values, members[rows], self.is_class)

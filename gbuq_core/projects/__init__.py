@@ -1,6 +1,6 @@
 """The project file ``.gbuq``: what a user has made of a table, in one zip archive without pickle.
 
-Settings, the columns with the user's corrections, cohorts, marks, calibration, the trained models
+Settings, the columns with the user's corrections, calibration, the trained models
 in their own safe archives and, if wished, the table. ``docs/projects.md`` describes the format.
 """
 

@@ -27,7 +27,7 @@ from gbuq_core.file_bytes import FileKind, read_limited, stored_zip, write_bytes
 from gbuq_core.presentation import shown
 
 FORMAT = "gbuq project"
-MAJOR, MINOR = 1, 2
+MAJOR, MINOR = 2, 0
 MAX_PROJECT_BYTES = 2**30
 MAX_MODELS = 200
 
@@ -52,7 +52,7 @@ def write_container(settings: Mapping[str, Any], members: Mapping[str, bytes]) -
     about = {"format": FORMAT, "version": [MAJOR, MINOR], **settings, "members": described}
     head = json.dumps(about, sort_keys=True, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(head) > _MAX_SETTINGS_BYTES:
-        raise ProjectError("The settings of the project are too large to save: keep fewer marks.")
+        raise ProjectError("The settings of the project are too large to save.")
     digest = hashlib.sha256(head).hexdigest().encode()
     content = stored_zip({SETTINGS: head, DIGEST: digest, **dict(sorted(members.items()))})
     if len(content) > MAX_PROJECT_BYTES:
@@ -201,10 +201,10 @@ def _read_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
     whole = isinstance(version, list) and len(version) == 2
     require(whole and all(type(n) is int and n >= 0 for n in version), "it has no version")
     require(version[0] >= 1, "it has no version")
-    if version[0] > MAJOR:
+    if version[0] != MAJOR:
         raise ProjectError(
             f"The project has format version {version[0]}.{version[1]}, but this gbuq reads "
-            f"version {MAJOR}: update gbuq."
+            f"version {MAJOR}: {'update gbuq' if version[0] > MAJOR else 'train again'}."
         )
     return about
 

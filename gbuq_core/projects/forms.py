@@ -68,13 +68,6 @@ PLAIN_VALUE = plain(
 )
 
 
-def short_text(most: int) -> Form:
-    """A text with a limit of its own."""
-    return plain(
-        f"a text of at most {most:,} letters", lambda value: _is_text(value) and len(value) <= most
-    )
-
-
 def matching(pattern: str, must: str) -> Form:
     """A text of a pattern."""
     return plain(must, lambda value: _is_text(value) and re.fullmatch(pattern, value) is not None)

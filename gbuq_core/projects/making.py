@@ -21,7 +21,6 @@ from gbuq_core.tables import (
     AddedColumns,
     Edits,
     HeldOut,
-    Mark,
     Predictions,
     Prepared,
     ScoredTable,
@@ -81,7 +80,6 @@ def fit_project(
     task: str | None = None,
     edits: Edits | None = None,
     plan: ScorePlan | None = None,
-    cohorts: Mapping[str, str] | None = None,
     level: float = 0.9,
     conformal: bool = False,
     with_data: bool = False,
@@ -99,7 +97,6 @@ def fit_project(
     edits : Edits, optional
         The user's corrections of columns.
     plan : ScorePlan, optional
-    cohorts : mapping of str to str, optional
     level, conformal : float, bool
         Of the intervals.
     with_data : bool
@@ -144,7 +141,6 @@ def fit_project(
         plan=plan,
         task=task,
         edits=edits,
-        cohorts=cohorts,
         level=level,
         conformal=conformal,
     )
@@ -157,8 +153,6 @@ def project_of(
     plan: ScorePlan | None = None,
     task: str | None = None,
     edits: Edits | None = None,
-    cohorts: Mapping[str, str] | None = None,
-    marks: Mapping[int, Mark] | None = None,
     level: float | None = None,
     conformal: bool | None = None,
     page: Mapping[str, tuple[str, ...]] | None = None,
@@ -174,7 +168,7 @@ def project_of(
         The first file.
     plan : ScorePlan, optional
         As it was asked for; that of the scored table by default.
-    task, edits, cohorts, marks, page
+    task, edits, page
         As in `Project`.
     level, conformal : float, bool, optional
         Of the intervals; those of the scored table by default.
@@ -188,7 +182,7 @@ def project_of(
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}".encode())
     >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
-    >>> again = restore_project(project_of(scored, table, cohorts={"low": "x < 2"}), table)
+    >>> again = restore_project(project_of(scored, table), table)
     >>> again.frame.equals(scored.frame)
     True
     """
@@ -210,8 +204,6 @@ def project_of(
         plan=plan or scored.plan,
         task=task,
         edits=edits,
-        cohorts=cohorts,
-        marks=marks,
         page=page,
         level=level,
         conformal=conformal,
@@ -423,13 +415,8 @@ def describe_project(project: Project) -> tuple[str, ...]:
         f"It predicts {shown(project.target.name)} ({project.target.task}).",
         f"The table is {'' if project.data else 'not '}in the project.",
     ]
-    for n, singular, plural in (
-        (len(project.edits.names), "column is corrected", "columns are corrected"),
-        (len(project.cohorts), "cohort is kept", "cohorts are kept"),
-        (len(project.marks), "row is marked", "rows are marked"),
-    ):
-        if n:
-            sentences.append(f"{counted(n, singular, plural)}.")
+    if n_corrected := len(project.edits.names):
+        sentences.append(f"{counted(n_corrected, 'column is corrected', 'columns are corrected')}.")
     models = project.models
     if models is None:
         return (*sentences, project.why_no_models or _NO_MODELS)
@@ -457,8 +444,7 @@ def _scores_text(models: ProjectModels) -> str:
 
 def _project(table: Table, training: Prepared, with_data: bool, **settings: Any) -> Project:
     """A project of a prepared table; mappings among the settings are copied, None is empty."""
-    for name in ("cohorts", "marks", "page"):
-        settings[name] = dict(settings.get(name) or {})
+    settings["page"] = dict(settings.get("page") or {})
     settings["edits"] = settings["edits"] or Edits()
     return Project(
         source=table.source,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.tables import Edits, Mark, Schema, ScorePlan, Source, Table, Target
+from gbuq_core.tables import Edits, Schema, ScorePlan, Source, Table, Target
 from gbuq_core.tables.cleaning import Feature
 from gbuq_core.tables.scoring import Fits
 
@@ -75,10 +75,6 @@ class Project:
         The task as it was asked for; None if it was inferred.
     edits : Edits
         The user's corrections of columns.
-    cohorts : mapping of str to str
-        Conditions of named groups of rows, by name.
-    marks : mapping of int to Mark
-        Rows that were reviewed, by position from 0.
     level : float
         Of the intervals.
     conformal : bool
@@ -104,8 +100,6 @@ class Project:
     plan: ScorePlan
     task: str | None = None
     edits: Edits = field(default_factory=Edits)
-    cohorts: Mapping[str, str] = field(default_factory=dict)
-    marks: Mapping[int, Mark] = field(default_factory=dict)
     level: float = 0.9
     conformal: bool = False
     page: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

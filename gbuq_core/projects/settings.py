@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from gbuq_core.projects.container import MINOR
@@ -23,7 +23,6 @@ from gbuq_core.projects.forms import (
     parts,
     record,
     row_of,
-    short_text,
     whole,
 )
 from gbuq_core.projects.project import Project
@@ -34,24 +33,20 @@ from gbuq_core.tables import (
     TASKS,
     Column,
     Edits,
-    Mark,
     ReadOptions,
     Schema,
     ScorePlan,
     Source,
     Target,
 )
-from gbuq_core.tables.cohorts import LONGEST_CONDITION, MOST_COHORTS, name_problem
-from gbuq_core.tables.columns import KEPT_WORD, REMARKS
+from gbuq_core.tables.columns import REMARKS
 from gbuq_core.tables.limits import MAX_COLUMNS
 from gbuq_core.tables.plan import table_methods
-from gbuq_core.tables.reviewing import LONGEST_NOTE, MOST_MARKS
 from gbuq_core.tables.separated_text import DELIMITERS
 from gbuq_core.tables.splitting import split_names
 
 _MAX_ROWS = 1_000_000_000
 _MAX_CLASSES = 200
-_KEEPS_NONE = 2  # the first minor version in which None is a value in columns of words
 _COUNT = whole(0, _MAX_ROWS)
 _MARK = one_of((".", ","))
 
@@ -101,8 +96,6 @@ _SETTINGS = parts(
     used=by_name(FLAG),
     missing_values=by_name(list_of(TEXT)),
     keep_words=(list_of(TEXT), ()),
-    cohorts=list_of(row_of(TEXT, short_text(LONGEST_CONDITION)), MOST_COHORTS),
-    marks=list_of(row_of(_COUNT, FLAG, short_text(LONGEST_NOTE)), MOST_MARKS),
     level=above(0, 1),
     conformal=FLAG,
     page=by_name(list_of(TEXT, 100), 200),
@@ -124,8 +117,6 @@ def write_settings(project: Project) -> dict[str, Any]:
         **{name: {} for name in Edits._fields[:3]},
         **project.edits.arguments(),
         "keep_words": list(project.edits.keep_words),
-        "cohorts": list(map(list, project.cohorts.items())),  # their order is the reader's
-        "marks": [[row, *mark] for row, mark in sorted(project.marks.items())],
         "level": project.level,
         "conformal": project.conformal,
         "page": {name: list(texts) for name, texts in project.page.items()},
@@ -138,13 +129,6 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
     place = JsonPlace("project", newer=version[1] > MINOR)
     settings = _SETTINGS(stored, place)
     columns: tuple[Column, ...] = settings.pop("columns")
-    if version[1] < _KEEPS_NONE:
-        columns = tuple(  # None was never a value then
-            column
-            if KEPT_WORD in column.missing.texts
-            else replace(column, missing_values=(*column.missing_values, KEPT_WORD))
-            for column in columns
-        )
     names = {column.name for column in columns}
     once = len(names) == len(columns) >= 1
     place.inner(".columns").require(once, "hold one or more columns of different names")
@@ -160,18 +144,8 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
             names.issuperset(settings[name]), "name columns of the table"
         )
     edits = Edits.of(*(settings.pop(name) for name in Edits._fields))
-    cohorts = dict(settings["cohorts"])
-    for name in cohorts:
-        if problem := name_problem(name):
-            place.inner(".cohorts").require(False, f"have other names: {problem.rstrip('.')}")
-    once = len(cohorts) == len(settings["cohorts"])
-    place.inner(".cohorts").require(once, "have different names")
-    marks = {row: Mark(reviewed, note) for row, reviewed, note in settings["marks"]}
-    rising = list(marks) == sorted(marks) and len(marks) == len(settings["marks"])
-    place.inner(".marks").require(rising, "be in the order of the rows, each once")
     schema = Schema(columns, settings["n_rows"], settings.pop("notices"))
-    settings |= {"schema": schema, "edits": edits, "cohorts": cohorts, "marks": marks}
-    return Project(**settings, written_by=written_by)
+    return Project(**settings, schema=schema, edits=edits, written_by=written_by)
 
 
 def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: JsonPlace) -> None:

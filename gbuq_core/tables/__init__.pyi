@@ -16,14 +16,6 @@ from gbuq_core.tables.cleaning import (
     prepare_training,
 )
 from gbuq_core.tables.code import TableRecipe, table_code, table_command
-from gbuq_core.tables.cohorts import (
-    CohortComparison,
-    CohortScores,
-    cohort_rows,
-    compare_cohorts,
-    read_cohorts,
-    write_cohorts,
-)
 from gbuq_core.tables.columns import CHOSEN_KINDS, FEATURE_KINDS, KINDS, Column
 from gbuq_core.tables.comparing import (
     ComparedMethod,
@@ -84,7 +76,7 @@ from gbuq_core.tables.explaining import (
     estimate_explaining,
     explain_row,
 )
-from gbuq_core.tables.failing import Cohort, Failures, failing_groups, find_failures
+from gbuq_core.tables.failing import FailingGroup, Failures, failing_groups, find_failures
 from gbuq_core.tables.files import (
     Source,
     Table,
@@ -133,7 +125,6 @@ from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ReadOptions, ScorePlan
 from gbuq_core.tables.predicting import FittedModel, Predictions, law_of
-from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
 from gbuq_core.tables.same_units import SplitQuestion, ask_about_split
 from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
@@ -176,9 +167,6 @@ __all__ = [
     "BuiltinTable",
     "ClassScore",
     "ClassificationScores",
-    "Cohort",
-    "CohortComparison",
-    "CohortScores",
     "Column",
     "ColumnCurve",
     "ColumnDistribution",
@@ -194,6 +182,7 @@ __all__ = [
     "Edits",
     "Estimate",
     "Evidence",
+    "FailingGroup",
     "Failures",
     "FittedModel",
     "GivenExplanation",
@@ -205,7 +194,6 @@ __all__ = [
     "LawNeighbor",
     "LawVoice",
     "LoadedTable",
-    "Mark",
     "MethodComparison",
     "MethodRun",
     "ModelLeaves",
@@ -234,7 +222,6 @@ __all__ = [
     "TableRecipe",
     "TableUnfamiliarity",
     "Target",
-    "add_marks",
     "add_unfamiliarity",
     "advise_scale",
     "ask_about_split",
@@ -242,11 +229,9 @@ __all__ = [
     "can_weigh",
     "change_row",
     "class_scores",
-    "cohort_rows",
     "column_curve",
     "column_distribution",
     "column_histograms",
-    "compare_cohorts",
     "compare_methods",
     "compare_runs",
     "conformal_coverage",
@@ -297,8 +282,6 @@ __all__ = [
     "prepare_new",
     "prepare_training",
     "rank_next",
-    "read_cohorts",
-    "read_marks",
     "read_query",
     "read_table",
     "reason_of",
@@ -328,6 +311,4 @@ __all__ = [
     "why_not_compared",
     "why_not_conformal",
     "with_intervals",
-    "write_cohorts",
-    "write_marks",
 ]

@@ -43,7 +43,7 @@ class Condition(NamedTuple):
         return f"{_quoted(self.column)} {self.sign} {_quoted(self.value)}".rstrip()
 
 
-class Cohort(NamedTuple):
+class FailingGroup(NamedTuple):
     """A group of rows, judged on held-out rows that did not choose it.
 
     Attributes
@@ -94,14 +94,14 @@ class Cohort(NamedTuple):
 class Failures(NamedTuple):
     """The groups from the worst to the best, and the numbers of all judging rows together.
 
-    They are in the order of the number that was asked for: `Cohort.error`, ``misses`` or
-    ``knowledge``, which is ``measure``. ``everything`` is the cohort without conditions;
+    They are in the order of the number that was asked for: `FailingGroup.error`, ``misses`` or
+    ``knowledge``, which is ``measure``. ``everything`` is the group without conditions;
     ``n_looking`` rows chose the groups.
     """
 
     measure: str
-    cohorts: tuple[Cohort, ...]
-    everything: Cohort
+    groups: tuple[FailingGroup, ...]
+    everything: FailingGroup
     n_looking: int
 
 
@@ -135,7 +135,7 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     >>> text = "x,shop,y\n" + "\n".join(",".join(map(str, row)) for row in rows)
     >>> scored = score_table(read_table(text.encode()), "y",
     ...                      plan=ScorePlan(method="sglb", n_trees=50))
-    >>> find_failures(scored).cohorts[0].conditions[0].text
+    >>> find_failures(scored).groups[0].conditions[0].text
     'shop = south'
     """
     from sklearn.tree import DecisionTreeRegressor
@@ -159,7 +159,7 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
     looking, judging = np.split(np.random.default_rng(seed).permutation(n_rows), [n_rows // 2])
     X = scored.training.X.iloc[held.rows]
     questions = _questions(X.iloc[looking], feature_groups(scored.training))
-    cohorts: list[Cohort] = []
+    groups: list[FailingGroup] = []
     if questions.names:
         tree = DecisionTreeRegressor(
             max_depth=_DEPTH,
@@ -169,14 +169,14 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
         )
         tree.fit(questions.values, looked_at[looking])
         for conditions in _leaves(tree.tree_, questions):
-            cohort = _judge(X, conditions, judging, every, counted_as)
-            if cohort is not None:
-                cohorts.append(cohort)
+            group = _judge(X, conditions, judging, every, counted_as)
+            if group is not None:
+                groups.append(group)
     everything = _judge(X, (), judging, every, counted_as)
     assert everything is not None  # there are at least 50 judging rows
-    cohorts.sort(key=lambda cohort: -getattr(cohort, measure))
-    groups = tuple(cohorts) if len(cohorts) > 1 else ()
-    return Failures(measure, groups, everything, len(looking))
+    groups.sort(key=lambda group: -getattr(group, measure))
+    several = tuple(groups) if len(groups) > 1 else ()
+    return Failures(measure, several, everything, len(looking))
 
 
 def failing_groups(scored: ScoredTable, failures: Failures) -> Groups:
@@ -193,9 +193,9 @@ def failing_groups(scored: ScoredTable, failures: Failures) -> Groups:
     """
     X = scored.training.X
     codes = np.full(len(X), -1, np.int64)
-    for number in range(len(failures.cohorts))[::-1]:
-        codes[_holds(X, failures.cohorts[number].conditions)] = number
-    names = tuple(cohort.text for cohort in failures.cohorts)
+    for number in range(len(failures.groups))[::-1]:
+        codes[_holds(X, failures.groups[number].conditions)] = number
+    names = tuple(group.text for group in failures.groups)
     if (codes >= 0).all():
         return Groups(codes, names)
     return Groups(np.where(codes < 0, len(names), codes), (*names, "other rows"))
@@ -318,7 +318,7 @@ def _judge(
     judging: NDArray[np.int64],
     every: _Numbers,
     counted_as: NDArray[np.float64],
-) -> Cohort | None:
+) -> FailingGroup | None:
     inside = _holds(X, conditions)[judging]
     mine, others = judging[inside], judging[~inside]
     if len(mine) < 2:
@@ -337,7 +337,7 @@ def _judge(
         parts = (counted_as[rows].var(ddof=1) / len(rows) for rows in (mine, others))
         gap_error = math.sqrt(sum(parts))
     mean = float(error.mean())
-    return Cohort(
+    return FailingGroup(
         conditions,
         len(mine),
         len(mine) / len(judging),

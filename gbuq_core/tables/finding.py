@@ -1,6 +1,6 @@
 """Which rows of a scored table are listed: conditions and words, then the order.
 
-The box "Find rows" of the page "Your data" reads them, and `compare_cohorts` does.
+The box "Find rows" of the page "Your data" reads them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ _SPLIT = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)|\s+and\s+(?=(?:[^"]*"[^"]*")*
 _NEAR = 1e-9
 # Short names that always mean the uncertainties, whatever the table's columns are called.
 SHORT = {"tu": "total", "du": "data", "ku": "knowledge"}
-
-# Words for the marks of rows, where rows have them. In quotation marks they are words to find.
-REVIEWED = {"reviewed": "yes", "not reviewed": "no"}
+LONGEST_CONDITION = 200
 
 
 class Listing(NamedTuple):
@@ -53,15 +51,6 @@ def find_rows(
     return keep
 
 
-def names_marks(text: str) -> bool:
-    """Whether some condition is about the marks of rows.
-
-    >>> names_marks("age > 60, not reviewed"), names_marks('"reviewed"')
-    (True, False)
-    """
-    return any(" ".join(clause.lower().split()) in REVIEWED for clause in _SPLIT.split(text))
-
-
 def list_rows(
     keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int | None = None
 ) -> Listing:
@@ -78,9 +67,6 @@ def _one_clause(
     measures: Mapping[str, np.ndarray],
     marks: Mapping[str, str],
 ) -> np.ndarray:
-    words = " ".join(clause.lower().split())
-    if words in REVIEWED and "reviewed" in measures:
-        return np.asarray(measures["reviewed"] == REVIEWED[words], bool)
     parts = _CLAUSE.fullmatch(clause)
     if parts is None:
         return _contains(clause.strip('"'), cells)

@@ -107,7 +107,7 @@ _CSS = """
 }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
 .st-key-novelty-unseen, [data-testid="stLayoutWrapper"]:has(> .st-key-novelty-unseen),
-.st-key-cohorts-unseen, .st-key-tab-token,
+.st-key-tab-token,
 .st-key-steps-back, [data-testid="stLayoutWrapper"]:has(> .st-key-steps-back),
 .st-key-address-written, [data-testid="stLayoutWrapper"]:has(> .st-key-address-written),
 .st-key-present-written, [data-testid="stLayoutWrapper"]:has(> .st-key-present-written),

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from gbuq_core.tables import read_cohorts
 from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says, tables_of
 
 
@@ -11,10 +10,6 @@ def groups_of(at):
     """The table of groups, or None."""
     tables = [each for each in tables_of(at) if "Group" in each.columns]
     return tables[0] if tables else None
-
-
-def cohorts_of(at):
-    return next(each for each in tables_of(at) if each.columns[0] == "Cohort")
 
 
 def frame(n=400):
@@ -71,42 +66,3 @@ def test_what_cannot_be_said_is_a_sentence():
     at = open_page(csv_of(x=range(60), y=range(60)), section="Where it fails")
     assert says(at, "To look for groups and to judge them takes 100")
     assert not at.exception
-
-
-def test_groups_are_kept_under_names_compared_listed_and_removed():
-    at = open_page(csv_of(**frame()), section="Where it fails")
-    at.text_input(key="_cohort_name_group_0").set_value("loud | south").run()
-    at.button(key="_keep_now_group_0").click().run()
-    assert says(at, "none of them is = or |")
-    at.text_input(key="_cohort_name_group_0").set_value("loud south").run()
-    at.button(key="_keep_now_group_0").click().run()
-    at.session_state["section"], at.session_state["find"] = "Rows", "x > 0.5"
-    at.run()
-    at.text_input(key="_cohort_name_found").set_value("high").run()
-    at.button(key="_keep_now_found").click().run()
-    assert read_cohorts(at.session_state["cohorts"])["high"] == "x > 0.5"
-    at.session_state["section"] = "Where it fails"
-    at.run()
-    assert not at.exception
-    cohorts = cohorts_of(at).set_index("Cohort")
-    assert list(cohorts.index) == ["loud south", "high", "all held-out rows"]
-    assert cohorts["RMSE"]["loud south"].endswith("(higher)")
-    assert cohorts["RMSE"]["high"].endswith("(not told apart)")
-    n_high = int((pd.DataFrame(frame())["x"] > 0.5).sum())
-    assert cohorts["Rows"]["high"].startswith(f"{n_high} (")
-    at.selectbox(key="_cohort").set_value("high").run()
-    at.button(key="_cohort_remove").click().run()
-    assert list(cohorts_of(at)["Cohort"]) == ["loud south", "all held-out rows"]
-    at.button(key="_cohort_list").click().run()
-    assert at.text_input(key="find").value.startswith("shop = south")
-    # A link from before holds what is kept, and one that is no list of cohorts says so.
-    assert not at.exception
-
-
-def test_links_hold_cohorts_and_bad_ones_are_one_sentence():
-    at = open_page(section="Where it fails", cohorts="old=age (years) > 50|tall=height > 2")
-    assert says(at, 'tall: There is no column "height"')
-    assert list(cohorts_of(at)["Cohort"]) == ["old", "all held-out rows"]
-    at = open_page(section="Where it fails", cohorts="old")
-    assert says(at, "cohorts must be names and conditions such as old=age > 60")
-    assert says(at, "No cohort is kept.")

@@ -1,9 +1,6 @@
 """Your data, section "More rows": a learning curve with a verdict, and the rows to label next."""
 
-from io import BytesIO
-
 import numpy as np
-import pandas as pd
 
 from tests.app.your_data_page import csv_of, open_page, says, settle, table_with, texts
 from tests.page_parts import curves_of
@@ -58,18 +55,6 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target(offer
     for cell in ("Last doubling", "all rows", "=north", "Still new"):
         assert f">{cell}</t" in report
     assert b"reason" in offered["rows-to-label.csv"]().splitlines()[0]
-
-    at.radio(key="curveby").set_value("kept cohorts").run()
-    assert says(at, "No cohort is kept.")
-    at.session_state["cohorts"] = "high=z > 0|southern=shop = south|tall=height > 2"
-    at.run()
-    assert not at.exception
-    assert says(at, 'tall: There is no column "height"')
-    groups = table_with(at, "Verdict")
-    assert groups["Group"].tolist() == ["all rows", "high", "southern"]  # they overlap
-    table = pd.read_csv(BytesIO(make_file())).dropna()
-    n_high, n_south = int((table["z"] > 0).sum()), int((table["shop"] == "south").sum())
-    assert groups["Rows"].tolist() == [140, n_high, n_south]
 
 
 def test_without_a_row_to_label_it_says_what_to_do():

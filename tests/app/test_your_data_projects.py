@@ -13,7 +13,7 @@ from tests.app.your_data_page import drop, numbers, open_page, rows_of, says, se
 
 FILE = numbers(60, code=list(range(60)))
 SETTINGS = {
-    "trees": "50", "rank": "knowledge", "row": "7", "find": "x < 1", "cohorts": "low=x < 0",
+    "trees": "50", "rank": "knowledge", "row": "7", "find": "x < 1",
     "step": "5", "target": "y",
 }  # fmt: skip
 EDITS = Edits(used=(("code", False),), missing_values=(("z", ("-9",)),))

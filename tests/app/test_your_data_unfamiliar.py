@@ -80,28 +80,24 @@ def test_a_foreign_second_file_is_told_before_anything_else(offered):
     at.selectbox(key="drifted").set_value("z").run()
     assert any(text.startswith("z: PSI") and "not told apart" in text for text in texts(at))
     assert any(b.proto.label == "Drift by column (CSV)" for b in at.get("download_button"))
-    # Sections that judge the first file say it once, and quote no coverage by group or cohort.
+    # Sections that judge the first file say it once, and quote no coverage by group.
     at.session_state["section"] = "Is it any good?"
     at.run()
     assert not at.exception
     assert sum("first file is not shown" in text for text in texts(at)) == 2  # also in the head
     assert not any("in every group" in block.value for block in at.markdown)
     assert says(at, "questions per 100 rows")
-    at.session_state["section"], at.session_state["cohorts"] = "Where it fails", "high=x > 0"
+    at.session_state["section"] = "Where it fails"
     at.run()
     assert not at.exception
     assert sum("first file is not shown" in text for text in texts(at)) == 2  # also in the head
     groups = table_with(at, "Group")
     assert list(groups) == ["RMSE", "Group", "Against the others", "Rows", "K, std"]
     assert not says(at, "outside the 90 % interval")
-    kept = table_with(at, "Cohort")
-    assert "RMSE" in kept.columns
-    assert "Inside 90 %" not in kept.columns
     report = offered["your-data.html"]().decode()
     assert "first file is not shown" in report
-    for heading in ("Where does it fail?", "Kept cohorts"):
-        assert heading in report
-    for number in ("in every group", "outside the 90 % interval", "Inside 90 %", "predicted distr"):
+    assert "Where does it fail?" in report
+    for number in ("in every group", "outside the 90 % interval", "predicted distr"):
         assert number not in report
 
 

@@ -74,7 +74,7 @@ class Reads:
     """The choices of a reader, which note the ones that are looked at."""
 
     def __init__(self, **choices):
-        self.choices, self.keys = reader_choices(cohorts="red=kind = red", **choices), set()
+        self.choices, self.keys = reader_choices(**choices), set()
 
     def __getattr__(self, key):
         self.keys.add(key)

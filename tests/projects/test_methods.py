@@ -233,10 +233,10 @@ def test_a_model_that_is_not_the_plans_is_refused(name, table):
 def test_models_that_a_newer_version_alone_knows_are_left_out(table, monkeypatch):
     project = fitted("regression", "knn", table)
     monkeypatch.setattr("gbuq_core.projects.container.MINOR", 3)
-    content = project_bytes(replace(project, cohorts={"low": "y < 2"}))
+    content = project_bytes(replace(project, level=0.7))
     later = changed(content, header={"kind": "model of tomorrow"})
     opened = open_project(later)
     assert (opened.models, opened.why_no_models) == (None, NEWER)
-    assert opened.cohorts == {"low": "y < 2"}
+    assert opened.level == 0.7
     assert open_project(content).models is not None
     assert np.isfinite(score_project(open_project(content), table).predictions.loc).all()

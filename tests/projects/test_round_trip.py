@@ -26,7 +26,7 @@ from gbuq_core.tables import (
     score_table,
     with_intervals,
 )
-from tests.project_parts import COHORTS, MARKS, PAGE, quick, small_table
+from tests.project_parts import PAGE, quick, small_table
 
 PLANS = {
     "independent": ("y", quick(ensemble="independent")),
@@ -51,7 +51,7 @@ def new():
 
 
 def saved(scored, table, **more):
-    return project_of(scored, table, cohorts=COHORTS, marks=MARKS, page=PAGE, **more)
+    return project_of(scored, table, page=PAGE, **more)
 
 
 def test_rows_keep_their_numbers_and_long_numbers_their_digits():
@@ -103,12 +103,11 @@ def test_all_that_a_user_has_made_comes_back(table):
     scored = score_table(table, "y", schema=schema, plan=quick())
     asked = ScorePlan(n_trees=12, learning_rate=0.1)
     project = open_project(project_bytes(saved(scored, table, plan=asked, edits=edits)))
-    kept = project.edits, project.cohorts, project.marks, project.page, project.plan
-    assert kept == (edits, COHORTS, MARKS, PAGE, asked)
+    kept = project.edits, project.page, project.plan
+    assert kept == (edits, PAGE, asked)
     assert (project.schema, project.source) == (schema, table.source)
     sentences = describe_project(project)
     assert "3 columns are corrected." in sentences
-    assert "2 rows are marked." in sentences
     assert "5 trained models (sglb) can score the rows of the table." in sentences
 
 

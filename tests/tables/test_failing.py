@@ -11,7 +11,6 @@ from table_parts import as_table
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.tables import (
     ScorePlan,
-    compare_cohorts,
     find_failures,
     held_out,
     held_out_inside,
@@ -51,12 +50,12 @@ def scored():
 
 def test_the_group_that_was_planted_is_found(scored):
     failures = find_failures(scored)
-    worst = failures.cohorts[0]
+    worst = failures.groups[0]
     assert {condition.column for condition in worst.conditions} <= {"age", "shop"}
     assert Condition("shop", "=", "south, old") in worst.conditions
     assert worst.is_worse
     assert worst.error > 3 * failures.everything.error / 2
-    assert not failures.cohorts[-1].is_worse
+    assert not failures.groups[-1].is_worse
 
 
 def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
@@ -69,37 +68,35 @@ def test_the_numbers_are_those_of_rows_that_did_not_look(scored):
     width = student.ppf(0.95, df) * np.sqrt(1.0 - 2.0 / df)  # of a law with std 1
     misses = error > width * np.sqrt(total)
     assert failures.n_looking == len(looking)
-    for cohort in failures.cohorts:
+    for group in failures.groups:
         # What the box "Find rows" makes of the text is the same group.
-        inside = find_rows(cohort.text, cells, {})[judging]
+        inside = find_rows(group.text, cells, {})[judging]
         mine, others = judging[inside], judging[~inside]
-        assert cohort.n_rows == len(mine)
-        assert cohort.share == pytest.approx(len(mine) / len(judging))
-        assert cohort.error == pytest.approx(np.sqrt(np.mean(error[mine] ** 2)))
-        assert cohort.misses == pytest.approx(misses[mine].mean())
-        assert cohort.misses_band[0] <= cohort.misses <= cohort.misses_band[1]
+        assert group.n_rows == len(mine)
+        assert group.share == pytest.approx(len(mine) / len(judging))
+        assert group.error == pytest.approx(np.sqrt(np.mean(error[mine] ** 2)))
+        assert group.misses == pytest.approx(misses[mine].mean())
+        assert group.misses_band[0] <= group.misses <= group.misses_band[1]
         squares = np.square(error)
-        assert cohort.gap == pytest.approx(squares[mine].mean() - squares[others].mean())
+        assert group.gap == pytest.approx(squares[mine].mean() - squares[others].mean())
 
 
 @pytest.mark.parametrize("measure", ["error", "misses", "knowledge"])
 def test_the_groups_are_in_the_order_of_the_number_that_was_asked_for(scored, measure):
     failures = find_failures(scored, measure)
-    numbers = [getattr(cohort, measure) for cohort in failures.cohorts]
+    numbers = [getattr(group, measure) for group in failures.groups]
     assert len(numbers) > 2
     assert numbers == sorted(numbers, reverse=True)
     # What is shown and what is said of it cannot contradict each other.
-    for cohort in failures.cohorts:
-        assert not cohort.is_worse or getattr(cohort, measure) > getattr(
-            failures.everything, measure
-        )
-        assert not cohort.is_better or getattr(cohort, measure) < getattr(
+    for group in failures.groups:
+        assert not group.is_worse or getattr(group, measure) > getattr(failures.everything, measure)
+        assert not group.is_better or getattr(group, measure) < getattr(
             failures.everything, measure
         )
 
 
 def test_a_group_that_is_clearly_better_is_told(scored):
-    best = find_failures(scored).cohorts[-1]
+    best = find_failures(scored).groups[-1]
     assert best.is_better
     assert not best.is_worse
 
@@ -108,11 +105,11 @@ def test_noise_without_groups_seldom_stands_out():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(500, 4)).round(4), columns=["a", "b", "c", "y"])
     table = score(frame, n_trees=20)
-    failures = [find_failures(table, seed=s).cohorts for s in range(20)]
+    failures = [find_failures(table, seed=s).groups for s in range(20)]
     # Of some 100 groups without any difference 2.5 % stand out by chance on each side. Squared
     # errors are skewed, so that a small group without a large one looks better more often.
-    assert sum(cohort.is_worse for cohorts in failures for cohort in cohorts) <= 12
-    assert sum(cohort.is_better for cohorts in failures for cohort in cohorts) <= 18
+    assert sum(group.is_worse for groups in failures for group in groups) <= 12
+    assert sum(group.is_better for groups in failures for group in groups) <= 18
 
 
 def test_missing_cells_are_a_group_of_their_own():
@@ -122,7 +119,7 @@ def test_missing_cells_are_a_group_of_their_own():
     frame["age"] = np.where(gone, np.nan, frame.age)
     frame["y"] = np.where(gone, rng.normal(0, 10, 500), 1.0 + rng.normal(0, 0.1, 500)).round(4)
     table = score(frame)
-    worst = find_failures(table).cohorts[0]
+    worst = find_failures(table).groups[0]
     assert worst.conditions[0] == Condition("age", "=", "")
     cells = table.frame.drop(columns=list(table.added.names))
     assert find_rows(worst.conditions[0].text, cells, {}).tolist() == gone.tolist()
@@ -135,7 +132,7 @@ def test_classes_and_other_measures(scored):
     frame["y"] = np.where((frame["a >= b"] > 0) ^ unsure, "yes", "no")
     table = score(frame)
     failures = find_failures(table)
-    assert Condition("shop", "=", "east") in failures.cohorts[0].conditions
+    assert Condition("shop", "=", "east") in failures.groups[0].conditions
     assert 0.0 <= failures.everything.error <= 1.0
     assert np.isnan(failures.everything.misses)
     with pytest.raises(InvalidData, match="interval"):
@@ -155,8 +152,6 @@ def test_misses_are_those_of_the_tables_own_intervals(scored, conformal):
     misses = ~held_out_inside(scored, 0.5, conformal, held)
     assert failures.everything.misses == pytest.approx(misses[judging].mean())
     assert failures.everything.misses > every.misses + 0.2
-    everything = compare_cohorts(table, {"all": "age > 0"}).everything
-    assert everything.coverage == pytest.approx(1.0 - misses.mean())
 
 
 def test_too_few_rows_and_unknown_measures_are_refused(scored):
@@ -170,7 +165,7 @@ def test_a_table_without_anything_to_ask_has_no_groups():
     days = pd.date_range("2021-01-01", periods=200).strftime("%Y-%m-%d")
     frame = pd.DataFrame({"day": days, "y": np.random.default_rng(0).normal(size=200).round(4)})
     failures = find_failures(score(frame))
-    assert failures.cohorts == ()
+    assert failures.groups == ()
     assert failures.everything.share == 1.0
 
 

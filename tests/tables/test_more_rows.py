@@ -78,10 +78,6 @@ def test_groups_train_nothing_and_average_to_the_whole(smooth):
     share = np.array([np.mean(codes[rows]) for rows in curve.left_out])[:, None]
     joined = (1 - share) * by.nll[:, :, 1] + share * by.nll[:, :, 2]
     np.testing.assert_allclose(joined, by.nll[:, :, 0], rtol=SAME_SUM)  # sums in another order
-    members = np.column_stack([codes == 1, np.arange(240) % 2 == 0])
-    overlapping = curve.by(members, ("third", "even"))
-    assert overlapping.n_rows.tolist() == [240, 80, 120]
-    np.testing.assert_array_equal(overlapping.nll[:, :, 1], by.nll[:, :, 2])
     with pytest.raises(InvalidData, match="pass a group for each"):
         curve.by(codes[:50], ("rest", "third"))
 

@@ -13,12 +13,10 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.skeleton import EXPORT
 from pages._ui.url_state import PageState, link_query, read_again, run_page
 from pages._ui.your_data.checks import draw_checks
-from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
 from pages._ui.your_data.drift import draw_drift
 from pages._ui.your_data.export import export_table
 from pages._ui.your_data.failing import draw_failing
 from pages._ui.your_data.lens import draw_lenses, lens_files
-from pages._ui.your_data.marks import draw_mark, marks_of
 from pages._ui.your_data.methods import comparison_downloads, draw_methods
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, draw_verdict
 from pages._ui.your_data.row import draw_row
@@ -28,7 +26,7 @@ from pages._ui.your_data.source import drop_second, second_was_changed
 from pages._ui.your_data.training import View, measured_line
 
 # Lenses that are more than sections.
-_PARTS = {"failing": draw_failing, "cohorts": draw_cohorts, "drift": draw_drift}
+_PARTS = {"failing": draw_failing, "drift": draw_drift}
 _LOOK_WIDTH, _ROW_WIDTH = 240, 220  # pixels
 
 
@@ -44,7 +42,6 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
         draw_verdict(*view)
         with st.container(width=_LOOK_WIDTH):
             draw_knob(SECTION)
-    bind_cohorts()
     values = read_again(page, values)
     trained, section = answer.result, values.section
     if section == ROWS:
@@ -69,14 +66,14 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
     """The rows to check first, all rows with their map in a fold, and the open row."""
     scored, digest = view
-    shown, marks = in_unit(scored, values.unit), marks_of(answer.result)
+    shown = in_unit(scored, values.unit)
     knobs = {knob.key: knob for knob in page.knobs}
     moved = [key for key in ("find", "rank", "least") if getattr(values, key) != knobs[key].default]
     is_open = bool(moved) or values.row > 0 or values.lens != LENS.default
     checks = st.container()
     all_rows = st.expander("All rows", expanded=bool(moved), key="fold-all-rows")
     with all_rows:
-        listed = choose_rows(scored, shown, marks, values.find, values.rank, values.least)
+        listed = choose_rows(scored, shown, values.find, values.rank, values.least)
     row = int((*listed.positions, 0)[0])
     if values.row in scored.scored.row_numbers:
         row = scored.scored.find_row(values.row)
@@ -89,8 +86,6 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
         with st.container(width=_ROW_WIDTH):
             draw_knob(knobs["row"])
         draw_list_controls(page)
-        draw_keep(values.find, "found")
-        draw_list(scored, shown, marks, listed, ringed, digest)
+        draw_list(scored, shown, listed, ringed, digest)
     if is_open:
-        draw_mark(answer.result, row)
         draw_row(page, values, answer.result, view, shown, row)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from gbuq_core.lenses.lens import Seen
@@ -19,17 +17,14 @@ from gbuq_core.tables import (
     Edits,
     MethodRun,
     ScoredTable,
-    add_marks,
     ask_about_split,
     interval_names,
     to_csv_bytes,
     to_parquet_bytes,
 )
 from gbuq_core.tables.code import TableRecipe, table_code, table_command, table_notebook
-from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.lens import made_results, with_levels
-from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.methods import compared_runs, methods_sections
 from pages._ui.your_data.projects import draw_save
 from pages._ui.your_data.training import Trained, View, cut_of
@@ -50,10 +45,8 @@ def export_table(
     code = table_code(recipe)
     if command := table_command(recipe):
         code += f"\n# The same from a terminal:\n# {command}\n"
-    frame, marks = view.scored.frame, marks_of(trained)
-    csv, parquet = (
-        partial(_marked, write, frame, marks) for write in (to_csv_bytes, to_parquet_bytes)
-    )
+    frame = view.scored.frame
+    csv, parquet = partial(to_csv_bytes, frame), partial(to_parquet_bytes, frame)
     kind, notebook = "application/vnd.apache.parquet", partial(table_notebook, recipe)
     report = partial(_report, trained, seen, code, compared_runs(trained), made)
     downloads = (
@@ -113,11 +106,6 @@ def intervals_line(scored: ScoredTable) -> str:
         f"{sentence} {rows} are infinite (inf in the files): there are too few held-out rows for "
         "this level."
     )
-
-
-def _marked(write: Callable[[pd.DataFrame], bytes], frame: pd.DataFrame, marks: Marks) -> bytes:
-    """The rows, with what the reader marked and noted if there is any."""
-    return write(add_marks(frame, marks) if marks else frame)
 
 
 def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> TableRecipe:

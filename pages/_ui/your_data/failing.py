@@ -1,4 +1,4 @@
-"""The groups for which the model fails, as a table with bars; one's rows can be listed or kept."""
+"""The groups for which the model fails, as a table with bars; one's rows can be listed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import math
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.lenses.failing import describe_cohort, describe_failures, failure_units, groups_frame
+from gbuq_core.lenses.failing import describe_failures, describe_group, failure_units, groups_frame
 from gbuq_core.tables import why_no_coverage
-from gbuq_core.tables.cohorts import LONGEST_CONDITION
-from pages._ui.your_data.cohorts import draw_keep
+from gbuq_core.tables.finding import LONGEST_CONDITION
 from pages._ui.your_data.lens import Drawing
 from pages._ui.your_data.sections import ROWS, SECTION
 
@@ -24,7 +23,7 @@ def draw_failing(drawing: Drawing) -> None:
     if missing := why_no_coverage(drawing.seen.scored):
         st.text(missing, width="stretch")
     st.text(describe_failures(failures, *names), width="stretch")
-    if not failures.cohorts:
+    if not failures.groups:
         return
     frame = groups_frame(failures, *names)
     bar = frame.columns[0]  # first, where a phone shows it
@@ -40,9 +39,9 @@ def draw_failing(drawing: Drawing) -> None:
             ),
         },
         key="failing-groups",
-        alt=" ".join(describe_cohort(cohort, failures, *names) for cohort in failures.cohorts),
+        alt=" ".join(describe_group(group, failures, *names) for group in failures.groups),
     )  # fmt: skip
-    texts = [cohort.text for cohort in failures.cohorts]
+    texts = [group.text for group in failures.groups]
     with st.container(horizontal=True, vertical_alignment="bottom", key="failing-controls"):
         chosen = st.selectbox("Group", texts, key=_CHOSEN, width=420)
         fits = len(chosen) <= LONGEST_CONDITION
@@ -54,7 +53,6 @@ def draw_failing(drawing: Drawing) -> None:
             disabled=not fits,
             help=None if fits else 'Its conditions are too long for the box "Find rows".',
         )
-        draw_keep(chosen, f"group_{texts.index(chosen)}")
 
 
 def _bar_format(numbers: pd.Series) -> str:

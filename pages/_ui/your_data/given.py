@@ -155,7 +155,7 @@ def _draw(given: GivenTable, unit: str, digest: str) -> None:
         )
     ranked = list_rows(np.ones(n_rows, bool), measures[rank], False)
     listed = RowList(ranked.positions, ranked.n_found, n_rows)
-    draw_list(scored, shown, {}, listed, row, digest)
+    draw_list(scored, shown, listed, row, digest)
     _draw_row(given, row)
 
 

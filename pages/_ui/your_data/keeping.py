@@ -189,20 +189,20 @@ def restored(place: str) -> Restored | None:
     return None if file is None else Restored(file)
 
 
-def has_token() -> bool:
+def _has_token() -> bool:
     """Whether the browser keeps a token, so that something can be kept for a reload."""
     return bool(_TOKEN.fullmatch(st.session_state.get(_KEY, "")))
 
 
 def keep_bytes(place: str, data: bytes) -> None:
     """Keep something that is no upload for a reload."""
-    if has_token():
+    if _has_token():
         _files().put(st.session_state[_KEY], place, KeptFile(place, data, place))
 
 
 def kept_bytes(place: str) -> bytes:
     """What was kept in a place; empty where there is nothing."""
-    file = _files().get(st.session_state[_KEY], place) if has_token() else None
+    file = _files().get(st.session_state[_KEY], place) if _has_token() else None
     return b"" if file is None else file.data
 
 

@@ -26,7 +26,7 @@ from gbuq_core.projects import (
 )
 from gbuq_core.session_limits import SMALLER_PROJECT
 from gbuq_core.settings import to_values
-from gbuq_core.tables import Table, infer_schema, read_cohorts
+from gbuq_core.tables import Table, infer_schema
 from gbuq_core.tables.cutting import stage_table
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
@@ -34,7 +34,6 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, change, preview, same_value
 from pages._ui.your_data.columns import restore_edits
 from pages._ui.your_data.keeping import forget_upload, restored
-from pages._ui.your_data.marks import marks_of, restore_marks
 from pages._ui.your_data.opened_project import (
     PROJECT,
     OpenProject,
@@ -70,14 +69,13 @@ def open_dropped(upload: Any) -> None:
 
 
 def meet_project(opened: Opened) -> None:
-    """Restore corrections and marks once the project's table is open, before they are read."""
+    """Restore corrections once the project's table is open, before they are read."""
     current = open_project_now()
     if current is None or not current.project.is_about(opened.table):
         return
     if st.session_state.pop(_TO_RESTORE, False):
         project = current.project
         restore_edits(opened, project.edits)
-        restore_marks(opened.key, project.marks)
 
 
 def follow_project(page: PageState, opened: Opened) -> None:
@@ -151,7 +149,7 @@ def draw_save(trained: Trained, values: SimpleNamespace, query: str) -> None:
     table = trained.opened.table
     with st.popover("Save project"):
         st.caption(
-            "One file with the settings, your corrections of columns, cohorts, marks and the "
+            "One file with the settings, your corrections of columns and the "
             "trained models. It also holds a few cells of your table as examples."
         )
         refusal = why_table_not_held(table)
@@ -179,8 +177,6 @@ def _saved(trained: Trained, values: SimpleNamespace, query: str, with_table: bo
         plan=wanted.plan,
         task=wanted.task,
         edits=wanted.edits,
-        cohorts=read_cohorts(values.cohorts),
-        marks={} if wanted.second else marks_of(trained),
         level=values.within / 100.0,
         conformal=values.conformal and not scored.training.target.classes,
         page={name: tuple(texts) for name, texts in settings.items()},

@@ -14,15 +14,13 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.lenses.pictures import RowUncertainties
 from gbuq_core.presentation import one_line
-from gbuq_core.tables.finding import find_rows, list_rows
+from gbuq_core.tables.finding import LONGEST_CONDITION, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
-from gbuq_core.tables.reviewing import Mark, Marks
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.words import name_members, why_no_knowledge
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
-from pages._ui.your_data.marks import review_measures
 
 MOST_ROWS = 2000
 MOST_COLUMNS = 40  # of the reader's own
@@ -53,12 +51,11 @@ def draw_list_controls(page: PageState) -> None:
                 "Find rows",
                 key="find",
                 bind="query-params",
-                max_chars=200,
+                max_chars=LONGEST_CONDITION,
                 placeholder="age > 60, city = Ulm, knowledge > 0.5, or a word",
                 help="Write conditions on columns or on total, data, knowledge, error and "
                 "prediction (TU, DU and KU work too), with commas between them. Or write a word "
-                "to find in any cell, or reviewed and not reviewed to list rows by your marks. "
-                "Put names with commas or signs in quotation marks.",
+                "to find in any cell. Put names with commas or signs in quotation marks.",
             )
         with rank:
             draw_knob(knobs["rank"])
@@ -67,7 +64,7 @@ def draw_list_controls(page: PageState) -> None:
 
 
 def choose_rows(
-    scored: ScoredTable, shown: RowUncertainties, marks: Marks, find: str, rank: str, least: bool
+    scored: ScoredTable, shown: RowUncertainties, find: str, rank: str, least: bool
 ) -> RowList:
     """Rows that fit, ranked. A condition that cannot be read keeps the list before."""
     measures = measures_of(scored, shown)
@@ -78,7 +75,6 @@ def choose_rows(
         named = {
             **measures,
             "prediction": scored.frame["prediction"].array,
-            **review_measures(marks, n_rows),
         }
         keep = np.ones(n_rows, bool)
         if find:
@@ -101,7 +97,6 @@ def choose_rows(
 def draw_list(
     scored: ScoredTable,
     shown: RowUncertainties,
-    marks: Marks,
     listed: RowList,
     row: int | None,
     digest: str,
@@ -116,7 +111,7 @@ def draw_list(
     most = max(50, min(MOST_ROWS, MOST_CELLS // (len(columns) + 8)))
     start = most * _page_of_list(listed, most, digest)
     positions = listed.positions[start : start + most]
-    frame, config = _frame(scored, shown, marks, positions, columns)
+    frame, config = _frame(scored, shown, positions, columns)
     key = _table_key(digest, positions, shown.unit)
     _mark(key, positions, row)
     st.dataframe(
@@ -184,7 +179,6 @@ def _own_cells(scored: ScoredTable) -> pd.DataFrame:
 def _frame(
     scored: ScoredTable,
     shown: RowUncertainties,
-    marks: Marks,
     positions: np.ndarray,
     columns: list[str],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -212,12 +206,6 @@ def _frame(
     if "error" in scored.added.names:
         cells["error"] = rows["error"].to_numpy()
         config["error"] = number("Wrong" if is_class else "Error", format="%.3g", width=75)
-    if marks:
-        of_rows = (marks.get(int(row), Mark(False)) for row in positions)
-        cells["reviewed"] = [mark.note or ("yes" if mark.reviewed else "") for mark in of_rows]
-        config["reviewed"] = st.column_config.TextColumn(
-            "Reviewed", help="The note on a row, or yes where it has none.", width=90
-        )
     flags = scored.predictions.unseen_level | scored.predictions.new_missing
     if flags.any():
         cells["flag"] = np.where(flags[positions], "new value", "")

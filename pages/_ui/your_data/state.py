@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gbuq_core.knobs import Knob, problem_with
-from gbuq_core.lenses.choices import COHORTS, RANK, UNIT
+from gbuq_core.lenses.choices import RANK, UNIT
 from gbuq_core.lenses.lens import ALL_COLUMNS, GOOD, GROUPING_COLUMNS
 from gbuq_core.lenses.register import LENSES, lens_knobs
 from gbuq_core.settings import AUTOMATIC, knobs_of
@@ -142,7 +142,6 @@ def page_state(
         RANK,
         Knob("least", "Lowest first", "switch", False, group="page"),
         FIND,
-        COHORTS,
         Knob(
             "row",
             "Go to row",
