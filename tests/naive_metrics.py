@@ -142,35 +142,6 @@ def coverage(y, loc, scale, half_widths):
     return [sum(abs(t - m) <= k * s for t, m, s in rows) / len(rows) for k in half_widths]
 
 
-def cost_of_asking(errors, uncertainty, threshold, error_cost, asking_cost):
-    """Mean cost a row where rows at or above a threshold are asked about, row by row."""
-    costs = [
-        asking_cost if doubt >= threshold else error_cost * error
-        for error, doubt in zip(errors, uncertainty, strict=True)
-    ]
-    return sum(costs) / len(costs)
-
-
-def cost_by_halves(errors, uncertainty, half, error_cost, asking_cost):
-    """Total cost, and who is asked about, if each half goes by the other's cheapest threshold."""
-    total, asked = 0.0, [False] * len(errors)
-    for mine in (half, ~half):
-        others = [float(u) for u in uncertainty[~mine]]
-        # From asking nobody to asking everybody, so that the first of equals asks least.
-        tried = [math.inf, *sorted(set(others), reverse=True)]
-        best = min(
-            tried,
-            key=lambda at: round(
-                cost_of_asking(errors[~mine], others, at, error_cost, asking_cost), 9
-            ),
-        )
-        best = -math.inf if best == tried[-1] and len(tried) > 1 else best
-        for row in np.flatnonzero(mine):
-            asked[row] = bool(uncertainty[row] >= best)
-            total += asking_cost if asked[row] else error_cost * errors[row]
-    return total, asked
-
-
 def normal_quantile(level):
     """By bisection of the error function."""
     low, high = -40.0, 40.0

@@ -1,18 +1,17 @@
-"""Is it any good? Warnings, PIT, coverage by level and group, classes, and the cost of asking."""
+"""Is it any good? Warnings, PIT, coverage by level and group, classes, and thresholds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.judged import (
-    asking_figure,
-    describe_asking,
     describe_groups,
     describe_pit,
     groups_figure,
@@ -23,15 +22,12 @@ from gbuq_core.lenses.choices import GROUP
 from gbuq_core.lenses.lens import GOOD, GROUPING_COLUMNS, Lens, Seen
 from gbuq_core.lenses.pictures import kinds_of, promises_of, ranking_kind, style_of
 from gbuq_core.metrics import (
-    ask_by_threshold,
-    asking_curve,
     auroc,
     average_precision,
     pit_histogram,
     recall_threshold,
 )
-from gbuq_core.presentation import counted, digits, listed, percent, short
-from gbuq_core.settings import AUTOMATIC
+from gbuq_core.presentation import digits, listed, percent, short
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,
@@ -57,22 +53,17 @@ GROUP_MEANING = (
     "Dots are measured, ticks are what they should be. The bars of the groups are bands that hold "
     "together with 95 % confidence; the colour changes where a band excludes its tick."
 )
-_COST_MEANING = (
-    "A person who is asked makes no error. The threshold is chosen on one half of the rows and its "
-    "cost is measured on the other half, both ways. Brackets hold 95 % intervals."
-)
 _CLASS_MEANING = (
     "Rarest first. Recall is the share of its rows that are predicted so, with a 95 % Wilson band. "
-    "Asked is the recall if a person decides about the rows that the costs below say. PR-AUC by "
-    "chance is the class's share of the rows."
+    "PR-AUC by chance is the class's share of the rows."
 )
-_CAUGHT_MEANING = (
-    "Thresholds are tested from 0 upwards until one cannot be shown to find enough (risk control). "
-    "It holds for new rows like those held out. Where folds have models of their own, that is no "
-    "theorem."
+_THRESHOLD_MEANING = (
+    "Of the rows above a threshold, a person may look at each. It is the largest one that finds "
+    "enough rows, with confidence. Large errors are the largest fifth. A condition such as "
+    'total >= 50 in "Find rows" lists them. It holds for new rows like those held out; where '
+    "folds have models of their own, that is no theorem."
 )
 _HEIGHT = 240
-_CURVE_POINTS = 201
 
 WITHIN = Knob(
     "within",
@@ -113,96 +104,22 @@ ALSO = Knob(
     needs=("each", (True,)),
     help="Groups of two columns overlap: the intervals of all of them are made to hold.",
 )
-DOUBT = Knob(
-    "doubt",
-    "Ask first about rows with the largest",
-    "choice",
-    AUTOMATIC,
-    choices=(AUTOMATIC, "total", "data", "knowledge", "unfamiliarity"),
-    group="page",
-    plain=True,
-    help="Automatic: the uncertainty that the rows are ranked by, or else the total.",
-)
-WRONG = Knob(
-    "wrong",
-    "A wrong class costs as much as",
-    "ladder",
-    10,
-    choices=(1, 2, 5, 10, 20, 50, 100, 200, 500),
-    unit="questions",
-    group="page",
-)
-MISS = Knob(
-    "miss",
-    "An error of average size costs as much as",
-    "ladder",
-    1.0,
-    choices=(0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
-    unit="questions",
-    group="page",
-    help="The cost of an error grows with its absolute size.",
-)
-
 CAUGHT = Knob(
     "caught",
     "Find at least",
     "ladder",
     95,
     choices=(80, 90, 95, 98, 99),
-    unit="% of a class",
+    unit="% of the rows to find",
     group="page",
 )
 _CONFIDENCE = 0.95
-
-
-class Order(NamedTuple):
-    """What the held-out rows are asked about by, and its values."""
-
-    kind: str
-    by: NDArray[np.float64]
-
-
-class Cost(NamedTuple):
-    """The picture of what asking costs, the sentence under it, and who is asked about."""
-
-    figure: Curves
-    words: str
-    is_asked: NDArray[np.bool_]
+_LARGE = 0.2  # of the errors of a regression
 
 
 def held_rows(seen: Seen) -> HeldOut:
     """The rows that all lenses of this file judge."""
     return held_out(seen.scored)
-
-
-def order_of(seen: Seen, held: HeldOut) -> Order:
-    """The chosen order; the uncertainty that rows are ranked by, or else the total."""
-    kind = seen.values.doubt
-    if kind == "unfamiliarity":
-        unfamiliarity = held_out_unfamiliarity(seen.scored, held.rows)
-        if unfamiliarity is not None:
-            return Order(kind, unfamiliarity)
-    if kind not in kinds_of(seen.scored):
-        kind = ranking_kind(seen.scored, seen.values.rank)
-    return Order(kind, getattr(held.predictions.uncertainty, kind))
-
-
-def costs_of(seen: Seen, held: HeldOut, order: Order) -> Cost:
-    """What it saves to ask a person about the rows that come first in an order."""
-    errors, is_class = held.errors, bool(held.classes)
-    price = float(seen.values.wrong if is_class else seen.values.miss)
-    if not is_class:
-        errors = errors / errors.mean()
-    asking = ask_by_threshold(errors, order.by, price)
-    words = describe_asking(asking, order.kind, is_class)
-    curve = asking_curve(errors, order.by, price, n_points=_CURVE_POINTS)
-    figure = asking_figure(curve, asking, order.kind, words, _HEIGHT)
-    return Cost(figure, words, asking.is_asked)
-
-
-def _can_ask(held: HeldOut) -> bool:
-    """Whether any held-out row is wrong, and another one could say whom to ask about."""
-    return len(held.y) >= 2 and bool(held.errors.any())
 
 
 def _is_class(seen: Seen) -> bool:
@@ -300,22 +217,21 @@ def _group_title(seen: Seen) -> str:
 
 
 def _class_sections(seen: Seen, held: HeldOut) -> list[Section]:
-    order = order_of(seen, held)
-    asked = costs_of(seen, held, order).is_asked if _can_ask(held) else None
-    lines = [("Class", "Rows", "Recall", "Asked", "Precision", "PR-AUC (by chance)", "AUROC")]
+    lines = [("Class", "Rows", "Recall", "Precision", "PR-AUC (by chance)", "AUROC")]
     lines += [
-        (score.name, f"{score.n_rows:,}", _recall_cell(score), _share_cell(score.recall_asked),
-         _share_cell(score.precision), _pr_cell(score, len(held.y)),
+        (score.name, f"{score.n_rows:,}", _recall_cell(score), _share_cell(score.precision),
+         _pr_cell(score, len(held.y)),
          digits(score.auroc) if np.isfinite(score.auroc) else "")
-        for score in class_scores(held, asked)
+        for score in class_scores(held)
     ]  # fmt: skip
     wrong, caption = held.errors, ""
     if 0.0 < wrong.mean() < 1.0:
-        what = order.kind if order.kind == "unfamiliarity" else f"{order.kind} uncertainty"
+        kind = ranking_kind(seen.scored, seen.values.rank)
+        order = getattr(held.predictions.uncertainty, kind)
         caption = (
-            f"By {what}, wrong rows are found with an AUROC of "
-            f"{digits(auroc(wrong, order.by))} (0.5 by chance) and a PR-AUC of "
-            f"{digits(average_precision(wrong, order.by))} ({digits(wrong.mean())} by chance)."
+            f"By {kind} uncertainty, wrong rows are found with an AUROC of "
+            f"{digits(auroc(wrong, order))} (0.5 by chance) and a PR-AUC of "
+            f"{digits(average_precision(wrong, order))} ({digits(wrong.mean())} by chance)."
         )
     return [Section(table=lines, caption=caption)]
 
@@ -340,39 +256,56 @@ def _pr_cell(score: ClassScore, n_rows: int) -> str:
     return f"{digits(score.average_precision)} ({digits(score.n_rows / n_rows)})"
 
 
-def _asking_sections(seen: Seen, held: HeldOut) -> list[Section]:
-    if not _can_ask(held):
-        return [Section(text="No held-out row is wrong, so there is nothing to ask about.")]
-    order = order_of(seen, held)
-    words = []
-    if order.kind != seen.values.doubt != AUTOMATIC:
-        words.append("How unfamiliar the rows are is not measured yet.")
-    cost = costs_of(seen, held, order)
-    size = "" if held.classes else f"An error of average size is {short(held.errors.mean())}. "
-    caption = f"{size}The threshold was chosen on rows other than those that measure it."
-    return [Section(curves=cost.figure, text=[*words, cost.words], caption=caption)]
-
-
-def _caught_sections(seen: Seen, held: HeldOut) -> list[Section]:
-    """A threshold for each class, with what it finds and how many rows it takes along."""
-    wanted = seen.values.caught / 100.0
-    lines = [("Class", "Predict it from", "Found", "Rows predicted so", "Right of these")]
-    words = [
-        f"With {100 * _CONFIDENCE:g} % confidence, at least {seen.values.caught:g} % of a class's "
-        "new rows have at least this probability of it."
-    ]
-    for code, name in enumerate(held.classes):
-        mine = held.y == code
-        rule = recall_threshold(mine, held.predictions.probabilities[:, code], wanted, _CONFIDENCE)
-        if np.isnan(rule.threshold):
-            fewest = int(np.ceil(np.log1p(-_CONFIDENCE) / np.log(wanted)))
+def _threshold_sections(seen: Seen, held: HeldOut) -> list[Section]:
+    """A threshold on each uncertainty, and on the probability of each of two classes."""
+    recall, lines, words = seen.values.caught / 100.0, list[tuple[str, ...]](), list[str]()
+    fewest = int(np.ceil(np.log1p(-_CONFIDENCE) / np.log(recall)))
+    for target in _targets(seen, held):
+        n_rows = int(target.rows.sum())
+        if n_rows < fewest:
             words.append(
-                f"{name} has {counted(int(mine.sum()), 'held-out row')}, and {fewest} are needed."
+                f"To be sure of {target.name} takes {fewest} such rows held out, and there "
+                f"{'is' if n_rows == 1 else 'are'} {n_rows}."
             )
             continue
-        threshold, recall, called, precision = (percent(share, 1) for share in rule)
-        lines.append((name, threshold, recall, called, precision))
-    return [Section(text=words, table=lines if len(lines) > 1 else ())]
+        for name, (scores, write) in target.scores.items():
+            rule = recall_threshold(target.rows, scores, recall, _CONFIDENCE)
+            shares = (percent(share, 1) for share in rule[1:])
+            lines.append((target.name, name, write(rule.threshold), *shares))
+    heads = ("To find", "By", "From", "Found", "Rows above", "Right of these")
+    if lines:
+        promise = f"at least {seen.values.caught:g} % of the rows to find reach the threshold"
+        words.insert(0, f"Of new rows, {promise}, with {100 * _CONFIDENCE:g} % confidence.")
+    return [Section(text=words, table=(heads, *lines) if lines else ())]
+
+
+class _Target(NamedTuple):
+    """Rows to find, and the scores that may find them, each with a way to write it."""
+
+    name: str
+    rows: NDArray[np.bool_]
+    scores: dict[str, tuple[NDArray[np.float64], Callable[[float], str]]]
+
+
+def _targets(seen: Seen, held: HeldOut) -> list[_Target]:
+    """Wrong rows, or those with the largest errors; and each of two classes."""
+    errors, parts = held.errors, held.predictions.uncertainty
+    is_std = seen.values.unit == "std" and not held.classes
+    write = (lambda variance: digits(np.sqrt(variance))) if is_std else digits
+    kinds = kinds_of(seen.scored)
+    scores = {f"{kind} uncertainty": (getattr(parts, kind), write) for kind in kinds}
+    unfamiliarity = held_out_unfamiliarity(seen.scored, held.rows)
+    if unfamiliarity is not None:
+        scores["unfamiliarity"] = (unfamiliarity, digits)
+    if not held.classes:
+        limit = np.quantile(errors, 1.0 - _LARGE)
+        return [_Target(f"errors above {short(limit)}", errors > limit, scores)]
+    targets = [_Target("wrong rows", errors > 0.0, scores)]
+    if len(held.classes) == 2:
+        for code, name in enumerate(held.classes):
+            by = held.predictions.probabilities[:, code], partial(percent, decimals=1)
+            targets.append(_Target(name, held.y == code, {"its probability": by}))
+    return targets
 
 
 LENSES = (
@@ -399,7 +332,7 @@ LENSES = (
         place=GOOD,
         title="How well is each class found?",
         meaning=_CLASS_MEANING,
-        shows=("doubt", "rank", "wrong"),
+        shows=("rank",),
         concerns=_is_class,
         compute=held_rows,
         sections=_class_sections,
@@ -432,24 +365,13 @@ LENSES = (
         sections=_group_sections,
     ),
     Lens(
-        key="asking",
+        key="threshold",
         place=GOOD,
-        title="What does it save to ask a person?",
-        meaning=_COST_MEANING,
-        knobs=(WRONG, MISS, DOUBT),
-        shows=("rank",),
-        without=lambda seen: ("miss",) if _is_class(seen) else ("wrong",),
-        compute=held_rows,
-        sections=_asking_sections,
-    ),
-    Lens(
-        key="caught",
-        place=GOOD,
-        title="Which probability finds enough rows of a class?",
-        meaning=_CAUGHT_MEANING,
+        title="Which threshold finds enough of the large errors?",
+        meaning=_THRESHOLD_MEANING,
         knobs=(CAUGHT,),
-        concerns=lambda seen: len(seen.scored.training.target.classes) == 2,
+        shows=("unit",),
         compute=held_rows,
-        sections=_caught_sections,
+        sections=_threshold_sections,
     ),
 )

@@ -4,7 +4,7 @@ otherwise.
 Proper scores (CRPS, NLL, check and interval score), calibration (coverage with its binomial band,
 PIT, reliability, split conformal factors) and ranking (rejection curves, PRR, AUROC), as Malinin et
 al. (2021), section 5, and Brophy and Lowd (IBUG, 2022) report them, and the effective size of an
-ensemble; coverage by group, and what asking a person saves. ``scale`` is always a standard
+ensemble; coverage by group, and thresholds that find enough rows. ``scale`` is always a standard
 deviation. Arrays that are empty, not finite or of different lengths are refused by `InvalidData`,
 impossible numbers by `InvalidParameter`, in one sentence.
 """

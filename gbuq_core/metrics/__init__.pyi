@@ -1,13 +1,3 @@
-from gbuq_core.metrics.asking import (
-    Asking,
-    AskingCurve,
-    RecallThreshold,
-    Saving,
-    ask_by_threshold,
-    asking_curve,
-    best_threshold,
-    recall_threshold,
-)
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
 from gbuq_core.metrics.groups import GroupCoverage, group_coverage
@@ -18,6 +8,7 @@ from gbuq_core.metrics.scores import (
     DEFAULT_LEVELS,
     Coverage,
     PitHistogram,
+    RecallThreshold,
     RejectionCurve,
     Reliability,
     auroc,
@@ -49,6 +40,7 @@ from gbuq_core.metrics.scores import (
     pit_histogram,
     pit_mixture,
     prr,
+    recall_threshold,
     rejection_curve,
     reliability,
     rmse,
@@ -59,8 +51,6 @@ from gbuq_core.metrics.scores import (
 __all__ = [
     "CONFORMAL_LEVELS",
     "DEFAULT_LEVELS",
-    "Asking",
-    "AskingCurve",
     "ConformalScales",
     "Coverage",
     "DistributionScorer",
@@ -72,13 +62,9 @@ __all__ = [
     "RecallThreshold",
     "RejectionCurve",
     "Reliability",
-    "Saving",
     "Verdict",
-    "ask_by_threshold",
-    "asking_curve",
     "auroc",
     "average_precision",
-    "best_threshold",
     "binomial_band",
     "calibration_error",
     "check_score",

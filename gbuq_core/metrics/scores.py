@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, betaln, erf, logsumexp, ndtr, ndtri, poch, stdtr
+from scipy.special import bdtr, betaincinv, betaln, erf, logsumexp, ndtr, ndtri, poch, stdtr
 
 from gbuq_core.array_checks import (
     FloatArray,
@@ -1087,6 +1087,75 @@ def average_precision(is_positive: ArrayLike, scores: ArrayLike) -> float:
     return float((new * positives / (ends + 1.0)).sum() / positives[-1])
 
 
+class RecallThreshold(NamedTuple):
+    """From which score on rows are called positive, so that enough positive rows are found.
+
+    Attributes
+    ----------
+    threshold : float
+        NaN if there are too few positive rows to be sure; then all else is NaN too.
+    recall : float
+        The share of the positive rows that are found, on the rows that chose the threshold.
+    called : float
+        The share of all rows at or above the threshold.
+    precision : float
+        The share of these that are positive.
+    """
+
+    threshold: float
+    recall: float
+    called: float
+    precision: float
+
+
+def recall_threshold(
+    is_positive: ArrayLike, scores: ArrayLike, recall: float = 0.95, confidence: float = 0.95
+) -> RecallThreshold:
+    """The largest threshold on a score that is sure to find enough of the positive rows.
+
+    It is the k-th smallest score of the n positive rows, with the largest k for which fewer than k
+    of n misses have probability at most ``1 - confidence`` if each is missed with probability
+    ``1 - recall``: new positive rows are found as promised for this share of all sets of rows that
+    choose. The rows must be like the new ones, and must not have taught the model.
+
+    Parameters
+    ----------
+    is_positive : array-like of shape (n_samples,), bool or 0 and 1
+        Such as the rows of a class, or those with a large error.
+    scores : array-like of shape (n_samples,)
+        Such as the probability of the class, or the uncertainty.
+    recall, confidence : float
+        At 0.95 and 0.95, 59 positive rows are needed.
+
+    References
+    ----------
+    Wilks (1941), "Determination of sample sizes for setting tolerance limits".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> probability = rng.random(2000)
+    >>> choice = recall_threshold(rng.random(2000) < probability, probability)
+    >>> [round(share, 2) for share in choice]
+    [0.17, 0.96, 0.82, 0.59]
+    """
+    missed = 1.0 - float(check_number("recall", recall, 0.01, 0.999))
+    unsure = 1.0 - float(check_number("confidence", confidence, 0.01, 0.999))
+    positive, values = _detection(is_positive, scores)
+    found = np.sort(values[positive == 1.0])
+    fewer = np.arange(int(missed * len(found)) + 1)
+    k = int((bdtr(fewer, len(found), missed) <= unsure).sum())
+    if not k:
+        return RecallThreshold(math.nan, math.nan, math.nan, math.nan)
+    called = values >= found[k - 1]
+    return RecallThreshold(
+        float(found[k - 1]),
+        float(called[positive == 1.0].mean()),
+        float(called.mean()),
+        float(positive[called].mean()),
+    )
+
+
 def _detection(is_positive: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
     positive = check_array("is_positive", is_positive, 1)
     values = check_array("scores", scores, 1)
@@ -1096,17 +1165,11 @@ def _detection(is_positive: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, F
     return positive, values
 
 
-def check_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Errors, not negative, and the uncertainty of the same rows, (n_samples,) each."""
+def _sorted_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Errors from the least to the most uncertain row (ties averaged), and sorted by themselves."""
     error = check_array("errors", errors, 1, low=0.0)
     score = check_array("uncertainty", uncertainty, 1)
     check_same_length(errors=error, uncertainty=score)
-    return error, score
-
-
-def _sorted_errors(errors: ArrayLike, uncertainty: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Errors from the least to the most uncertain row (ties averaged), and sorted by themselves."""
-    error, score = check_errors(errors, uncertainty)
     # Errors break ties, so that even the rounding of the sums is free of the order of the rows.
     order = np.lexsort((error, score))
     ranked, score = error[order], score[order]

@@ -1,7 +1,7 @@
 """Is a scored table any good? What its held-out rows say, beyond the scores.
 
-PIT values, coverage by group of any column, errors for `gbuq_core.metrics.ask_by_threshold`, and
-how well each class is found. Everything is measured on rows that their model did not learn from.
+PIT values, coverage by group of any column, and how well each class is found. Everything is
+measured on rows that their model did not learn from.
 """
 
 from __future__ import annotations
@@ -90,8 +90,6 @@ class ClassScore(NamedTuple):
         Share of the rows predicted so that are; NaN if none is.
     average_precision, auroc : float
         Of the class's probability; chance has the class's share of rows, and one half.
-    recall_asked : float
-        The recall when a person decides about some rows; NaN if none is asked.
     """
 
     name: str
@@ -102,7 +100,6 @@ class ClassScore(NamedTuple):
     precision: float
     average_precision: float
     auroc: float
-    recall_asked: float = np.nan
 
 
 def held_out(scored: ScoredTable) -> HeldOut:
@@ -351,15 +348,8 @@ def coverage_by_group(
     return group_coverage(inside, level, *groups)
 
 
-def class_scores(held: HeldOut, asked: NDArray[np.bool_] | None = None) -> list[ClassScore]:
-    """Recall, precision and ranking of each class, the rarest first; empty for a regression.
-
-    Parameters
-    ----------
-    held : HeldOut
-    asked : ndarray of shape (n_held,), bool, optional
-        Rows that a person is asked about, who finds the right class.
-    """
+def class_scores(held: HeldOut) -> list[ClassScore]:
+    """Recall, precision and ranking of each class, the rarest first; empty for a regression."""
     scores = []
     for code, name in enumerate(held.classes):
         mine, called = held.y == code, held.predictions.loc == code
@@ -378,11 +368,6 @@ def class_scores(held: HeldOut, asked: NDArray[np.bool_] | None = None) -> list[
                 precision=n_right / int(called.sum()) if called.any() else np.nan,
                 average_precision=average_precision(mine, probability),
                 auroc=auroc(mine, probability),
-                recall_asked=(
-                    np.nan
-                    if asked is None or not n_rows
-                    else int((mine & (called | asked)).sum()) / n_rows
-                ),
             )
         )
     return sorted(scores, key=lambda score: score.n_rows)

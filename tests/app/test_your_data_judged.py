@@ -13,7 +13,6 @@ from tests.app.your_data_page import (
     says,
     settle,
     table_with,
-    texts,
 )
 
 
@@ -25,17 +24,21 @@ def legend_of(at, name):
 
 def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     at = open_page()
-    assert not any(slider.key == "miss" for slider in at.select_slider)
+    assert not any(slider.key == "caught" for slider in at.select_slider)
     open_section(at, "Is it any good?")
     assert not at.exception
     assert says(at, "No repeated identifiers")
     assert says(at, "No group differs") or says(at, "are inside their interval")
-    before = [text for text in texts(at) if "questions per 100 rows" in text]
-    assert len(before) == 1
-    at.select_slider(key="miss").set_value(3.0).run()
-    after = [text for text in texts(at) if "questions per 100 rows" in text]
-    assert after != before
-    assert "100 rows" in after[0]
+    settle(at)  # how unfamiliar the rows are
+    by = table_with(at, "To find").set_index("By")
+    kinds = [f"{kind} uncertainty" for kind in ("total", "data", "knowledge")]
+    assert list(by.index) == [*kinds, "unfamiliarity"]
+    assert all(float(share.removesuffix(" %")) >= 95 for share in by["Found"])
+    at.select_slider(key="caught").set_value(80).run()
+    fewer = table_with(at, "To find").set_index("By")
+    assert float(fewer["From"].iloc[0]) > float(by["From"].iloc[0])
+    at.select_slider(key="caught").set_value(98).run()
+    assert says(at, "such rows held out, and there are 89.")  # a fifth of 442
     at.selectbox(key="group").set_value("sex").run()
     at.select_slider(key="within").set_value(50).run()
     assert not at.exception
@@ -52,31 +55,22 @@ def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     at.toggle(key="each").set_value(False).run()
     at.toggle(key="conformal").set_value(True).run()
     assert not at.exception
-    settle(at)  # how unfamiliar the rows are
-    at.selectbox(key="doubt").set_value("unfamiliarity").run()
-    assert not at.exception
-    assert "ask by unfamiliarity" in legend_of(at, "asking")
     assert {"by the law", "conformal"} < {*legend_of(at, "coverage")}
 
 
-def test_classes_have_a_table_and_a_price_of_their_own():
-    at = open_page(table="breast cancer", section="Is it any good?", wrong="50", trees="100")
+def test_classes_have_a_table_and_thresholds_of_their_own():
+    at = open_page(table="breast cancer", section="Is it any good?", trees="100")
     assert not at.exception
-    assert not any(slider.key == "miss" for slider in at.select_slider)
     assert any("wrong rows are found with an AUROC" in element.value for element in at.caption)
     classes = table_with(at, "Class", "AUROC")
     assert len(classes) == 2
-    recalls, asked = (
-        [float(cell.split(" %")[0]) for cell in classes[name]] for name in ("Recall", "Asked")
-    )
-    assert all(more >= recall for recall, more in zip(recalls, asked, strict=True))
     assert not any(toggle.label == "Conformal intervals" for toggle in at.toggle)
     assert says(at, "Conformal intervals need a number as target.")
-    assert says(at, "questions per 100 rows")
-    assert len(table_with(at, "Predict it from")) == 2
+    assert says(at, "To be sure of wrong rows takes 59 such rows held out, and there are")
+    assert table_with(at, "To find")["To find"].tolist() == ["benign", "malignant"]
     at.select_slider(key="caught").set_value(99).run()
-    assert says(at, "malignant has 212 held-out rows, and 299 are needed.")
-    assert len(table_with(at, "Predict it from")) == 1
+    assert says(at, "To be sure of malignant takes 299 such rows held out, and there are 212.")
+    assert table_with(at, "To find")["To find"].tolist() == ["benign"]
 
 
 def test_rows_are_grouped_by_what_the_model_learns_from_alone():
@@ -120,23 +114,23 @@ def test_beside_a_second_file_the_first_is_judged():
     at = open_page(numbers(200), section="Is it any good?")
     drop(at, numbers(20), "new.csv", key="upload_second")
     assert not at.exception
-    assert says(at, "questions per 100 rows")
+    assert says(at, "such rows held out")
 
 
 def test_a_link_that_asks_for_what_is_not_there_is_told():
-    at = open_page(good="maybe", section="all", group="height", miss="7")
+    at = open_page(good="maybe", section="all", group="height", caught="7")
     assert not at.exception
-    for part in ("good", "all", "height", "average"):
+    for part in ("good", "all", "height", "Find at least"):
         assert says(at, part), part
 
 
 def test_a_link_of_before_there_were_sections_opens_the_same():
-    at = open_page(good="true", miss="2", group="disease progression", within="80")
+    at = open_page(good="true", caught="80", group="disease progression", within="80")
     assert not at.exception
     assert says(at, "group must be one of")  # the target cannot group the rows
     assert at.selectbox(key="group").value != "disease progression"
     assert not says(at, "does not know")
     assert at.selectbox(key="section").value == "Is it any good?"
-    assert at.select_slider(key="miss").value == 2.0
+    assert at.select_slider(key="caught").value == 80
     assert "good" not in at.query_params
     assert "Is it any good?" in at.query_params["section"]

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from gbuq_core.figures.table.judged import (
-    asking_figure,
-    describe_asking,
     describe_groups,
     describe_pit,
     groups_figure,
     pit_figure,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.metrics import ask_by_threshold, asking_curve, group_coverage, pit_histogram
+from gbuq_core.metrics import group_coverage, pit_histogram
 
 STYLE = METHOD_STYLES["sglb"]
 NASTY = "<a href='http://evil.example'>x</a>"
@@ -62,28 +60,3 @@ def test_groups_that_are_off_are_marked_and_named():
     assert [dot["y"][0] for dot in dots] == pytest.approx(100 * groups.observed, **ROUNDING)
     assert dots[2]["y"] == [0.0]
     assert drawn["read"]["names"] == list(groups.names)
-
-
-def test_the_dot_is_what_other_rows_paid():
-    rng = np.random.default_rng(0)
-    doubt = rng.random(500)
-    wrong = (rng.random(500) < doubt).astype(float)
-    asking = ask_by_threshold(wrong, doubt, 2.0)
-    words = describe_asking(asking, "total", True)
-    figure = asking_figure(asking_curve(wrong, doubt, 2.0), asking, "total", words)
-    nobody, everybody, drawn, dot = figure.spec["panels"][0]["layers"]
-    assert everybody["y"] == [100.0, 100.0]
-    assert nobody["y"][0] == pytest.approx(100 * asking.nobody, **ROUNDING)
-    assert drawn["y"][0] == pytest.approx(nobody["y"][0], **ROUNDING)
-    assert (dot["x"], dot["y"]) == (
-        pytest.approx([100 * asking.asked], **ROUNDING),
-        pytest.approx([100 * asking.cost], **ROUNDING),
-    )
-    assert asking.is_cheaper == words.startswith("Ask a person")
-    assert asking.is_cheaper
-
-
-def test_a_saving_by_chance_is_not_claimed():
-    rng = np.random.default_rng(0)
-    asking = ask_by_threshold(rng.random(200) < 0.3, rng.random(200), 3.0)
-    assert describe_asking(asking, "data", True).startswith("No threshold saves more than chance.")

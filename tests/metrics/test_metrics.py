@@ -310,10 +310,7 @@ BAD_CALLS = {
     "not binary": (lambda: metrics.auroc([0, 2], [1.0, 2.0]), "true and false"),
     "more than all": (lambda: metrics.binomial_band(3, 2), "between 0 and n_trials"),
     "more than all, Wilson": (lambda: metrics.wilson_band(3, 2), "between 0 and n_trials"),
-    "no halves": (lambda: metrics.ask_by_threshold([1.0], [1.0]), "two rows"),
-    "no errors": (lambda: metrics.best_threshold([-1.0, 0.0], [1.0, 2.0]), "at least 0"),
-    "no doubt": (lambda: metrics.best_threshold([1.0, 0.0], [1.0, np.nan]), "finite"),
-    "no chance": (lambda: metrics.recall_threshold([1.0], [1.5]), "at most 1"),
+    "half a positive": (lambda: metrics.recall_threshold([0.5], [1.5]), "true and false"),
     "no group": (lambda: metrics.group_coverage([1, 0], 0.9, [0, 2], "ab"), "between 0 and 1"),
     "half a group": (lambda: metrics.group_coverage([1, 0], 0.9, [0.0, 1.0], "ab"), "whole"),
     "no share of right": (lambda: metrics.f1_auc([0.0, 2.0], [0.1, 0.2]), "from 0 to 1"),
@@ -335,7 +332,7 @@ def test_bad_data_are_refused_by_a_sentence(case):
         lambda: metrics.coverage([1.0], 1.0, 1.0, confidence=2),
         lambda: metrics.rejection_curve([1.0], [1.0], n_points=1),
         lambda: metrics.pit_histogram([0.5], n_bins=0),
-        lambda: metrics.asking_curve([1.0, 0.0], [1.0, 2.0], error_cost=-1.0),
+        lambda: metrics.recall_threshold([1.0, 0.0], [1.0, 2.0], recall=1.0),
     ],
 )
 def test_bad_knobs_are_refused(call):

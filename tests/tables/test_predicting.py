@@ -13,16 +13,13 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.figures.table.learning import learning_figure
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.lenses import describe_row, in_unit, table_report
-from gbuq_core.lenses.judged import order_of
-from gbuq_core.lenses.lens import Seen
-from gbuq_core.lenses.pictures import kinds_of, row_map_of, style_of
+from gbuq_core.lenses.pictures import kinds_of, ranking_kind, row_map_of, style_of
 from gbuq_core.lenses.register import reader_choices
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import judge_doublings
 from gbuq_core.tables import (
     explain_row,
     find_failures,
-    held_out,
     infer_schema,
     learning_curve,
     prepare_training,
@@ -108,8 +105,7 @@ def test_what_is_not_known_is_empty_in_files_and_orders_nothing(scored):
     assert (following.weight > 0.0).all()
     assert np.isnan(following.knowledge).all()
     assert np.isnan(score_edited(scored, 0, {}).uncertainty.knowledge[0])
-    seen = Seen(scored, None, reader_choices(doubt="knowledge"))
-    assert order_of(seen, held_out(scored)).kind == "total"
+    assert ranking_kind(scored, "knowledge") == "total"
 
 
 def test_pictures_and_words_say_that_knowledge_is_not_known(scored, table):

@@ -1,4 +1,4 @@
-"""Is a scored table any good? Its PIT histogram, coverage by group, and what asking saves."""
+"""Is a scored table any good? Its PIT histogram and coverage by group."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ from gbuq_core.figures.curves.parts import (
     plain_dots,
     reading,
 )
-from gbuq_core.figures.table.rejection import KIND_COLOURS
 from gbuq_core.figures.theme import MethodStyle
-from gbuq_core.metrics import Asking, AskingCurve, GroupCoverage, PitHistogram, binomial_band
-from gbuq_core.presentation import one_line, percent, short
+from gbuq_core.metrics import GroupCoverage, PitHistogram, binomial_band
+from gbuq_core.presentation import one_line, percent
 
 _OFF = "#d55e00"
-_UNFAMILIAR = "#009e73"
 _MOST_NAMED = 2
 _LETTERS, _FEWEST_LETTERS = 72, 4  # of all names below a picture, and of one
 _TAILS, _HALF = 0.2, 0.5
-_PER_ROWS = 100
 
 
 def pit_figure(histogram: PitHistogram, style: MethodStyle, alt: str, height: int = 240) -> Curves:
@@ -135,68 +132,6 @@ def describe_groups(groups: GroupCoverage, is_class: bool) -> str:
     if n_more:
         sentences.append(f"{n_more} more {'group is' if n_more == 1 else 'groups are'} off.")
     return " ".join(sentences)
-
-
-def asking_figure(
-    curve: AskingCurve, asking: Asking, kind: str, alt: str, height: int = 240
-) -> Curves:
-    """Cost a row against the share of rows that a person is asked about."""
-    share = 100.0 * curve.asked
-    ends = [0.0, 100.0]
-    cost, best = _PER_ROWS * curve.cost, _PER_ROWS * curve.best
-    prices = [_PER_ROWS * price for price in (asking.nobody, asking.everybody, asking.cost)]
-    nobody = line(ends, prices[:1] * 2, "text", 1.2, "2 3")
-    everybody = line(ends, prices[1:2] * 2, "text", 1.2, "7 4")
-    drawn = line(share, cost, KIND_COLOURS.get(kind, _UNFAMILIAR), 2.5)
-    dot = plain_dots([100.0 * asking.asked], prices[2:], _OFF, 1.0, 10)
-    return draw_curves(
-        "asking",
-        alt,
-        height,
-        axis(ends, "rows asked about, most uncertain first (%)"),
-        [
-            panel(
-                limits(cost, prices),
-                f"cost (questions per {_PER_ROWS} rows)",
-                [nobody, everybody, drawn, dot],
-            )
-        ],
-        [
-            entry("ask nobody", nobody),
-            entry("ask everybody", everybody),
-            entry(f"ask by {kind}", drawn),
-            entry("chosen on other rows", dot),
-        ],
-        reading(share, "% asked about:", [("cost", cost), ("if errors were known", best)]),
-    )
-
-
-def describe_asking(asking: Asking, kind: str, is_class: bool) -> str:
-    """What asking by a threshold saves, if it saves more than chance; in plain text."""
-    prices = (
-        f"Asking nobody costs as much as {_amount(asking.nobody)} questions per {_PER_ROWS} rows, "
-        f"asking everybody {_amount(asking.everybody)}"
-    )
-    if not asking.is_cheaper:
-        return f"No threshold saves more than chance. {prices}."
-    parts = [
-        f"{_amount(saving.mean)} less than asking {who} ({_amount(saving.low)} to "
-        f"{_amount(saving.high)})"
-        for saving, who in ((asking.saves_nobody, "nobody"), (asking.saves_everybody, "everybody"))
-    ]
-    caught = "wrong classes" if is_class else "error"
-    order = kind if kind == "unfamiliarity" else f"{kind} uncertainty"
-    return (
-        f"Ask a person about the {percent(asking.asked, 0)} of rows with the largest {order}: "
-        f"this costs as much as {_amount(asking.cost)} "
-        f"questions per {_PER_ROWS} rows, {parts[0]} and "
-        f"{parts[1]}. These rows hold {percent(asking.caught, 0)} of the {caught}."
-    )
-
-
-def _amount(price: float) -> str:
-    """Questions per 100 rows."""
-    return short(_PER_ROWS * price)
 
 
 def _range(low: float, high: float) -> str:
