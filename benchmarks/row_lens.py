@@ -19,7 +19,7 @@ from benchmarks.report import Row, report
 from tests.browser.conftest import wait_ready
 
 CLICK_MS, EDIT_MS = 300.0, 200.0
-TABS = ("Why", "Rows that decide", "Tree by tree", "Edit this row")
+TABS = ("Why", "Rows that decide", "Edit this row")
 _DOTS = ".st-key-row-map .gbuq-curves > svg"
 _PLACES = (0.35, 0.42, 0.5, 0.57, 0.64)  # of the picture's width and height
 

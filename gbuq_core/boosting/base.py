@@ -601,24 +601,6 @@ class BoostedEnsemble(Savable, BaseEstimator):
         staged = self._staged(X, every, at)
         return staged._replace(members=self._in_unit(staged.members))
 
-    def growing_members(self, X: Any, at: Any) -> np.ndarray:
-        """What members that stop at these numbers of trees would say.
-
-        As `staged_members`, but with the factor or the temperature of ``clocks_``: where a member
-        stops, these are its own predictions, (n_models, n_stages, n_samples, 2 or n_classes)
-        float64. A regression's variance stops at the same number of trees as the mean here, not
-        where that of the members stops; it moves no mean.
-        """
-        matrix, _ = self._encode(X)
-        stages = check_stages(at, self.n_trees_)
-        raw = self._raw(matrix, self._stages_for(stages), self.plan_.n_models)
-        chosen = raw[:, np.searchsorted(self._stages_for(stages), stages)]
-        members = self._finish_members(chosen)
-        if self._scale_trees() is not None:  # the mean of a log-normal law depends on its variance
-            own = self._pick_members(raw, stages).reshape(chosen.shape)
-            members[..., 0] = self._finish_members(own)[..., 0]
-        return members
-
     def _staged(self, X: Any, every: int | None, at: Any) -> StagedMembers:
         """The parameters of the law that the models were trained to predict, at every stage."""
         matrix, _ = self._encode(X)

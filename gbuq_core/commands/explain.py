@@ -56,7 +56,7 @@ def add_explain(commands: Any) -> None:
         "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
     add("--ask", choices=ASKED, action="append", default=[], help="what the page answers beside "
         "the open row: the law with the training rows in it, the training rows that share its "
-        "leaves, its members tree by tree, the smallest change that makes the model as sure as of "
+        "leaves, the smallest change that makes the model as sure as of "
         "half of the rows; may be given several times")  # fmt: skip
     add_reading(add)
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")

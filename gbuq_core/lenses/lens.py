@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 # own, which comes last.
 GOOD, FAILS = "Is it any good?", "Where it fails"
 MORE, SECOND = "More rows", "Second file"
-WHY, DECIDE, MEMBERS = "Why", "Rows that decide", "Tree by tree"
+WHY, DECIDE = "Why", "Rows that decide"
 EDIT, CHANGE = "Edit this row", "Smallest change"
 
 # What `gbuq explain --ask` may ask about a row, by the keys of the lenses.
-ASKED = ("law", "leaves", "growing", "change")
+ASKED = ("law", "leaves", "change")
 
 # Of the table, as the choices of a knob.
 ALL_COLUMNS, GROUPING_COLUMNS = "(all columns)", "(columns that group rows)"

@@ -92,7 +92,6 @@ from gbuq_core.tables.given import (
     explain_with_model,
     score_with_model,
 )
-from gbuq_core.tables.growing import RowStages, grow_row, why_no_stages
 from gbuq_core.tables.intervals import (
     conformal_coverage,
     held_out_inside,
@@ -206,7 +205,6 @@ __all__ = [
     "RowChange",
     "RowExplanation",
     "RowLaw",
-    "RowStages",
     "ScaleAdvice",
     "Schema",
     "ScoreEstimate",
@@ -258,7 +256,6 @@ __all__ = [
     "find_failures",
     "foreign_notice",
     "group_column",
-    "grow_row",
     "heavy_rows",
     "held_out",
     "held_out_inside",
@@ -307,7 +304,6 @@ __all__ = [
     "why_no_deciding",
     "why_no_law",
     "why_no_shift",
-    "why_no_stages",
     "why_not_compared",
     "why_not_conformal",
     "with_intervals",

@@ -1,4 +1,4 @@
-"""Your data, the open row: rows that decide, members tree by tree, and values that are edited."""
+"""Your data, the open row: rows that decide, and values that are edited."""
 
 import numpy as np
 import pytest
@@ -29,8 +29,6 @@ def test_what_can_be_asked_about_a_row_is_worked_out_when_it_is_opened():
     assert len(table) == 11
     assert table["Row"].iloc[0] == "7 (this row)"
     assert says(at, "shares a leaf in")
-    choose(at, "Tree by tree")
-    assert component(at, "gbuq_curves")["name"] == "members-by-trees"
     choose(at, "Edit this row")
     spec = component(at, "gbuq_row_editor")
     assert len(spec["handles"]) == 10

@@ -1,4 +1,4 @@
-"""One row of a table: the rows that decide it, its members tree by tree, its values edited."""
+"""One row of a table: the rows that decide it, its values edited."""
 
 import datetime
 from dataclasses import replace
@@ -15,12 +15,10 @@ from gbuq_core.tables import (
     add_unfamiliarity,
     column_curve,
     deciding_rows,
-    grow_row,
     score_edited,
     score_table,
     unfamiliarity_parts,
 )
-from gbuq_core.tables.cutting import Cut, cut_table
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
@@ -142,49 +140,7 @@ def test_classes_and_methods_without_boosted_trees():
     other = score_table(as_table(frame), "y", plan=replace(PLAN, method="knn"))
     with pytest.raises(InvalidParameter, match="boosted trees"):
         deciding_rows(other, 0)
-    with pytest.raises(InvalidParameter, match="one tree after the other"):
-        grow_row(other, 0)
     assert score_edited(other, 0, {}).prediction == nearly(other.frame.prediction[0])
-
-
-# Tree by tree.
-
-
-def test_the_members_are_stages_of_the_row(scored):
-    for cut in (Cut(), Cut(step=3, start=0.2), Cut(step=1, start=0.0, members=5)):
-        table = cut_table(scored, cut)
-        model = table.models[table.model_of_row[5]].estimator
-        members = model.predict_members(table.scored.X.iloc[[5]])[:, 0]
-        stages = grow_row(table, 5)
-        at = np.isin(stages.n_trees, stages.member_trees)
-        np.testing.assert_array_equal(stages.loc[0, at], members[:, 0])
-        last = stages.n_trees == stages.scale_trees
-        np.testing.assert_allclose(stages.scale[0, last] ** 2, members[0, 1], rtol=SAME_SUM)
-
-
-def test_the_means_of_a_target_on_a_log_scale_are_the_members_too():
-    frame = make_frame()
-    plan = replace(PLAN, scale="log")
-    table = score_table(as_table(frame.assign(y=np.exp(frame.y).round(6))), "y", plan=plan)
-    members = table.models[table.model_of_row[5]].estimator.predict_members(
-        table.scored.X.iloc[[5]]
-    )[:, 0]
-    stages = grow_row(table, 5)
-    at = np.isin(stages.n_trees, stages.member_trees)
-    np.testing.assert_array_equal(stages.loc[0, at], members[:, 0])
-    assert score_edited(table, 5, {}).lower > 0.0
-
-
-def test_models_and_classes_tree_by_tree():
-    plan = replace(PLAN, ensemble="independent", n_members=3)
-    table = classified(plan)
-    stages = grow_row(table, 5)
-    model = table.models[table.model_of_row[5]].estimator
-    at = int(np.flatnonzero(stages.n_trees == stages.member_trees[-1])[0])
-    members = model.predict_members(table.scored.X.iloc[[5]])[:, 0]
-    np.testing.assert_array_equal(stages.probabilities[:, at], members)
-    assert stages.probabilities.shape == (3, len(stages.n_trees), 2)
-    assert stages.n_trees[-1] == 40
 
 
 # Edited.
