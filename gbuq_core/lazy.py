@@ -51,15 +51,38 @@ _NEEDED = {
 
 
 def import_optional(module: str) -> Any:
-    """A module, imported at its first use, or one sentence if its package is not installed."""
-    package = module.partition(".")[0]
+    """A module, imported at its first use, or one sentence if it cannot be."""
     try:
         return importlib.import_module(module)
-    except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise MissingPackage(
-            f"{_NEEDED.get(package, 'This needs')} the package {package}, which is not installed: "
-            f"pip install {package}."
-        ) from error
+    except (ImportError, OSError, ValueError) as error:  # ValueError: XGBoost without OpenMP
+        raise MissingPackage(_describe_missing(module.partition(".")[0], error)) from error
+
+
+def why_missing(module: str) -> str:
+    """Why a module cannot be imported, as one sentence; empty if it can, and it is."""
+    try:
+        import_optional(module)
+    except MissingPackage as error:
+        return str(error)
+    return ""
+
+
+def _describe_missing(package: str, error: Exception) -> str:
+    """What to install.
+
+    >>> _describe_missing("lightgbm", ModuleNotFoundError(name="lightgbm"))
+    'LightGBM models need the package lightgbm, which is not installed: pip install lightgbm.'
+    """
+    needed = f"{_NEEDED.get(package, 'This needs')} the package {package}, which"
+    if isinstance(error, ModuleNotFoundError) and error.name == package:
+        return f"{needed} is not installed: pip install {package}."
+    if any(name in str(error) for name in ("libgomp", "libomp")):
+        return (
+            f"{needed} needs OpenMP, and this system has none: apt install libgomp1 on Debian and "
+            "Ubuntu, brew install libomp on macOS."
+        )
+    reason = str(error).strip().partition("\n")[0].rstrip(".")
+    return f"{needed} is installed but does not load ({reason}): install it again."
 
 
 def _submodule(package: str, name: str) -> Any:

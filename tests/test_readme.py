@@ -230,7 +230,7 @@ def test_the_lessons_that_the_guide_names_are_all_there_are():
 
 def test_each_command_is_one_line_from_a_fresh_environment():
     app, test = (block.strip() for block in blocks("bash"))
-    start = "python3.11 -m venv .venv && .venv/bin/pip install -r "
+    start = "python3 -m venv .venv && .venv/bin/pip install -r "
     assert app == f"{start}requirements.txt && .venv/bin/streamlit run app.py"
     assert test.startswith(f"{start}requirements-dev.txt && .venv/bin/python -m pytest")
 

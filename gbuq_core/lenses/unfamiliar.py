@@ -6,7 +6,7 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.lenses.lens import Lens, Seen, Waiting
 from gbuq_core.presentation import percent, short
 from gbuq_core.tables import TableUnfamiliarity, measure_unfamiliarity, reason_of, say_reason
-from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
+from gbuq_core.tables.unfamiliar import estimate_unfamiliarity, lacking_notice
 
 _LISTED = 20
 
@@ -30,11 +30,13 @@ def _sections(seen: Seen, table: TableUnfamiliarity) -> list[Section]:
         outside = ", ".join(table.outside_columns[row])
         number = f"{scored.scored.row_numbers[row]}"
         lines.append((number, f"{score:.3f}", short(float(times)), outside, why))
-    words = (
+    words = [
         f"{percent(table.share_above, 0)} of the rows have an unfamiliarity above 0.9; 10 % would "
-        "by chance."
-    )
-    return [Section(heading=f"The {len(lines) - 1} least familiar rows", text=words, table=lines)]
+        "by chance.",
+        *lacking_notice(table),
+    ]
+    heading = f"The {len(lines) - 1} least familiar rows"
+    return [Section(heading=heading, text=" ".join(words), table=lines)]
 
 
 def _seconds(seen: Seen) -> float:

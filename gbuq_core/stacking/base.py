@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.inputs import as_table, check_new_rows, check_sample_weight, take_rows
 from gbuq_core.jobs import parallel_map
+from gbuq_core.lazy import why_missing
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.stacking import process as processes
@@ -152,6 +154,9 @@ class Stacked(Savable, BaseEstimator):
         """
         self._fit(X, y, sample_weight, groups)
         del self._process_places
+        if self._near is None and self._asks_for_near():
+            missing = why_missing("lightgbm")
+            warnings.warn(f"Rows like a row have no voice. {missing}", UserWarning, stacklevel=2)
         return self
 
     @property
@@ -335,7 +340,7 @@ class Stacked(Savable, BaseEstimator):
             smallest = min(np.isin(pool, split.fitted).sum() for split in around.splits())
         self._n_neighbours = min(max(COUNTS), smallest // 3)
         self._near = None
-        if {"residuals", "targets"} & {*self.voices} and self._n_neighbours > 0:
+        if self._asks_for_near() and not why_missing("lightgbm"):
             self._near = self._fit_near(rows, y, np.intersect1d(pool, seen), n_classes)
         self._process, self._process_places = None, everything[:0]
         if "process" in self.voices:
@@ -345,6 +350,9 @@ class Stacked(Savable, BaseEstimator):
             self._process_places = self._sample(seen, most, key)
             self._process = self._fit_process(rows, targets, self._process_places, seen)
         self._process = _in_box(self._process, rows, everything if first is None else first)
+
+    def _asks_for_near(self) -> bool:
+        return bool({"residuals", "targets"} & {*self.voices}) and self._n_neighbours > 0
 
     def _fit_process(
         self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp], known: NDArray[np.intp]

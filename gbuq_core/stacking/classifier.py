@@ -56,7 +56,7 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         two clocks and ``capacity="auto"``. A fitted one is used as it is: pass rows to `fit` which
         it has not seen.
     voices : sequence of {"trees", "targets", "process"}
-        Those that may enter; "trees" always speaks.
+        As in `StackedRegressor`.
     random_state, n_jobs : as in `StackedRegressor`.
 
     Attributes

@@ -95,7 +95,8 @@ class StackedRegressor(RegressorMixin, Stacked):
         `CalibratedRegressor` (CatBoost's RMSEWithUncertainty, NGBoost) or `IBUGRegressor`. Of its
         law, mean, std and degrees of freedom are read.
     voices : sequence of {"trees", "residuals", "targets", "process"}
-        Those that may enter; "trees" always speaks.
+        Those that may enter; "trees" always speaks. LightGBM finds the rows that "residuals" and
+        "targets" are of: where it does not load, these have no voice, and `fit` warns.
     support : {"auto", "real", "nonnegative", "unit", "whole"} or (low, high)
         The values that y can take. "auto" reads them off the training targets; `support_` says what
         was found. None in a pair means no bound.

@@ -72,6 +72,7 @@ from gbuq_core.tables.unfamiliar import (
     foreign_sentence,
     is_unlike,
     judge_more_rows,
+    lacking_notice,
 )
 from gbuq_core.validation import check_number
 
@@ -560,6 +561,7 @@ def _summary(
             *(notice for notice in scorer.base.notices if notice not in of_block), *notices,
             *([flagged_sentence(n_flagged)] if n_flagged else []),
             *([_NOT_NAMED] if n_known and not classes else []),
+            *([] if far is None else lacking_notice(far)),
         ),
         warnings=(*([foreign_sentence(share, n_outside)] if unlike else []), *warnings),
         no_coverage=coverage_withheld(classes, n_rows, *part, far is not None, unlike),

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gbuq_core.lazy import why_missing
 from gbuq_core.metrics import prr
-from gbuq_core.presentation import counted, one_line
+from gbuq_core.presentation import counted, enumerated, one_line
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.intervals import refresh_output
 from gbuq_core.tables.scoring import ScoredTable
@@ -180,7 +181,15 @@ def add_unfamiliarity(scored: ScoredTable, unfamiliarity: TableUnfamiliarity) ->
     The new columns are ``unfamiliarity``, ``times_beyond``, ``novelty`` (MACAU's mean z-score,
     where it takes part) and ``outside_columns``.
     """
-    return refresh_output(replace(scored, unfamiliarity=unfamiliarity))
+    notices = (*scored.notices, *lacking_notice(unfamiliarity))
+    return refresh_output(replace(scored, unfamiliarity=unfamiliarity, notices=notices))
+
+
+def lacking_notice(measured: TableUnfamiliarity) -> list[str]:
+    """That measures are left out because LightGBM, which grows their trees, does not load."""
+    parts = measured.rows.parts
+    missing = "" if "affinity" in parts else why_missing("lightgbm")
+    return [f"Unfamiliarity goes by {enumerated(parts)} alone. {missing}"] if missing else []
 
 
 def held_out_unfamiliarity(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.lazy import why_missing
 from gbuq_core.presentation import short
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.plan import ScorePlan
@@ -88,6 +89,9 @@ def describe_law(models: Sequence[FittedModel]) -> list[str]:
     sentences = [
         f"What is said of a row comes to {', '.join(shares)} (weighed on rows that none had seen)."
     ]
+    missing = why_missing("lightgbm")
+    if missing:
+        sentences.append(f"Rows like a row have no say in it. {missing}")
     if law.support:
         sentences.append(f"{law.support} Its values differ by steps of {short(law.resolution)}.")
     return sentences

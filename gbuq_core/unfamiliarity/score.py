@@ -25,6 +25,7 @@ from gbuq_core.inputs import (
     encode_classes,
 )
 from gbuq_core.jobs import effective_n_jobs, parallel_map, stage
+from gbuq_core.lazy import why_missing
 from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.unfamiliarity.parts import (
@@ -226,7 +227,8 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     ----------
     parts : sequence of str or None
         Some of the above. None takes all, but leaves out "knowledge" where its models would take
-        more than 10 seconds, and "novelty" where there are too many columns (from about 150 on).
+        more than 10 seconds, "novelty" where there are too many columns (from about 150 on), and
+        "novelty" and "affinity" where LightGBM, which grows their trees, does not load.
     task : {"regression", "classification"} or None
         What the target is. None: numbers are a regression; text and booleans are classes.
     n_jobs : int or None
@@ -689,14 +691,16 @@ class _Target(NamedTuple):
 def _affordable(
     columns: Columns, raw: RawRows, splits: list[_Split], n_classes: int, n_jobs: int | None
 ) -> tuple[str, ...]:
-    """The parts without those that would take long on such a table."""
+    """The parts without those that would take long on such a table, or cannot be learnt here."""
     of_categories = [min(len(levels), MOST_LEVELS + 1) for levels in columns.levels]
     width = len(columns.numbers) + sum(of_categories)
     sizes = [len(split.learnt) for split in splits]
     models = make_models(n_classes, 0, n_jobs)
     seconds = sum(models.estimate_fit(n, width, n_classes or None).seconds for n in sizes)
+    without_trees = why_missing("lightgbm") != ""
     left_out = {
-        "novelty": count_novelty_trees(max(sizes), width) == 0,
+        "novelty": without_trees or count_novelty_trees(max(sizes), width) == 0,
+        "affinity": without_trees,
         "knowledge": seconds >= MOST_MODEL_SECONDS,
     }
     return tuple(part for part in PARTS if not left_out.get(part))
