@@ -22,7 +22,7 @@ from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import PlainTrees, Words
 from gbuq_core.trees.importers.source import one_line
 from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
-from gbuq_core.trees.importers.xgboost_source import import_xgboost
+from gbuq_core.trees.importers.xgboost_source import check_untried, import_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import read_xgboost
 
 _UNSEEN = "\ufffd"  # a word that no training table holds
@@ -42,7 +42,7 @@ def parse_model(content: bytes, loss: str = "") -> PlainTrees:
     if kind == "lightgbm":
         return _from_lightgbm(content)
     if kind == "xgboost":
-        return plain_xgboost(read_xgboost(content))
+        return _from_xgboost(content)
     plain = read_catboost_json(content if kind == "catboost json" else _cbm_as_json(content), loss)
     if len(plain.hashed):  # leaves are numbered as the library does, which finds those of rows
         own = np.asarray(_load_catboost(content).get_leaf_values(), np.float64)
@@ -168,6 +168,13 @@ def _from_lightgbm(content: bytes) -> PlainTrees:
         levels_begin=read.levels_begin, levels=read.levels,
         categories=tuple(tuple(map(str, column)) for column in levels), classes=(),
     )  # fmt: skip
+
+
+def _from_xgboost(content: bytes) -> PlainTrees:
+    read = read_xgboost(content)
+    if not read.is_tried:  # here it may end the process
+        check_untried(read, import_xgboost().Booster(model_file=bytearray(content)))
+    return plain_xgboost(read)
 
 
 def _lightgbm_link(read: LightGBMText) -> tuple[str, str, float]:

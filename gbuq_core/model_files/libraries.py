@@ -117,6 +117,11 @@ def _write_xgboost(model: Any, writer: Writer, where: str) -> Any:
             "An XGBoost model with categories, or with another missing value than NaN, cannot be "
             "saved here: train on numbers and NaN."
         )
+    if not source.is_tried:
+        raise InvalidParameter(
+            "A model of an XGBoost version that was not tried cannot be saved here: train it by "
+            "an earlier one."
+        )
     booster = model.get_booster() if is_estimator else model
     used = booster[: source.n_iterations] if classifies else booster
     node = {"ubj": writer.content(bytes(used.save_raw("ubj")), where), "task": source.task}

@@ -278,7 +278,9 @@ def test_what_is_no_boosted_model_is_refused(data):
         "The model was trained by DART": lightgbm.LGBMRegressor(boosting_type="dart", **LGB).fit(
             X, y
         ),
-        "The model was trained by DART,": xgboost.XGBRegressor(booster="dart", **XGB).fit(X, y),
+        "The model was trained by DART,": xgboost.XGBRegressor(
+            booster="dart", rate_drop=0.5, **XGB
+        ).fit(X, y),
         "The model has 1 boosting rounds": xgboost.XGBRFRegressor(n_jobs=1).fit(X, y),
         "A Ridge is no tree model": Ridge().fit(X, y),
         "A BoostedEnsembleRegressor has members already": BoostedEnsembleRegressor(

@@ -1,5 +1,7 @@
 """Model files of other libraries: read as the fitted model, or refused in one sentence."""
 
+import io
+import json
 import os
 import re
 import subprocess
@@ -22,8 +24,13 @@ from leaf_models import (
 )
 from model_file_parts import category_rows, xgboost_categories
 
-from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
-from gbuq_core.trees.importers import leaf_source, load_leaf_source
+from gbuq_core import IBUGRegressor
+from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.given_models.parsing import parse_model
+from gbuq_core.trees.importers import leaf_source, load_leaf_source, xgboost_source
+from gbuq_core.trees.importers.plain_source import PlainSource
+from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
+from gbuq_core.trees.importers.xgboost_tree_file import LAST_TRIED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,6 +82,73 @@ def test_files_of_other_boosters(name, data, tmp_path):
     assert_same_parts(loaded.leaf_matrix(gaps), library_leaves(model, gaps))
     # dart: weights of trees are multiplied in another order (float32).
     np.testing.assert_allclose(loaded.predict(gaps), model.predict(gaps), rtol=1e-5, atol=1e-6)
+
+
+def in_the_form(model, version):
+    """A DART model's file as this version of XGBoost writes it."""
+    document = json.loads(model.get_booster().save_raw("json"))
+    booster = document["learner"]["gradient_booster"]
+    trees = booster.get("gbtree", booster)
+    weights = booster.pop("weight_drop", None) or trees["model"].pop("weight_drop")
+    if version == (3, 2):
+        trees = {"name": "dart", "gbtree": trees}
+    (trees if version < (3, 4) else trees["model"])["weight_drop"] = weights
+    document["learner"]["gradient_booster"] = trees
+    document["version"] = [*version, 0]
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize("version", [(3, 2), (3, 3), (3, 4)])
+def test_weights_of_trees_are_found_where_each_version_has_them(version, data):
+    _, gaps, y, _ = data
+    model = xgboost_model(booster="dart", rate_drop=0.5).fit(gaps, y)
+    content = in_the_form(model, version)
+    for source in (load_leaf_source(content), PlainSource(parse_model(content))):
+        # Weights are multiplied in another order (float32).
+        np.testing.assert_allclose(source.predict(gaps), model.predict(gaps), rtol=1e-5, atol=1e-6)
+        with pytest.raises(InvalidParameter, match="trained by DART"):
+            source.refuse_stages()
+
+
+@pytest.fixture
+def future(data):
+    """A model, and its file as if a version wrote it that is not there yet."""
+    _, gaps, y, _ = data
+    booster = xgboost_model().fit(gaps, y).get_booster()
+    document = json.loads(booster.save_raw("json"))
+    document["version"] = [LAST_TRIED[0], LAST_TRIED[1] + 1, 0]
+    return booster, json.dumps(document).encode()
+
+
+def test_a_version_that_was_not_tried_is_held_against_xgboost_itself(future, data, monkeypatch):
+    booster, content = future
+    _, gaps, _, _ = data
+    source = PlainSource(parse_model(content))
+    np.testing.assert_allclose(source.predict(gaps), booster.inplace_predict(gaps), rtol=1e-5)
+    with pytest.raises(ModelFileError, match=r"XGBoost [\d.]+, which was not tried: pass the"):
+        load_leaf_source(content)
+
+    def misread(read):
+        plain = plain_xgboost(read)
+        return plain._replace(leaf_values=plain.leaf_values * 1.001)
+
+    monkeypatch.setattr(xgboost_source, "plain_xgboost", misread)
+    with pytest.raises(ModelFileError, match=r"was not tried, and its trees are read wrong"):
+        parse_model(content)
+    monkeypatch.setitem(sys.modules, "xgboost", None)  # it is not installed
+    with pytest.raises(MissingPackage, match="pip install xgboost"):
+        parse_model(content)
+
+
+def test_a_fitted_model_of_such_a_version_is_held_against_itself(future, data, monkeypatch):
+    booster, content = future
+    monkeypatch.setattr(booster, "save_raw", lambda form: bytearray(content))
+    source = leaf_source(booster)
+    rows = xgboost.DMatrix(data[1])
+    assert_same_parts(source.leaf_matrix(data[1]), booster.predict(rows, pred_leaf=True))
+    model = IBUGRegressor(booster, n_neighbors=5, calibrate=False).fit(data[1], data[2])
+    with pytest.raises(InvalidParameter, match="not tried cannot be saved here"):
+        model.save(io.BytesIO())
 
 
 @pytest.mark.parametrize("ending", ["json", "ubj"])

@@ -95,6 +95,23 @@ class PlainTrees(NamedTuple):
     hashed: np.ndarray = np.zeros(0, np.int32)
 
 
+def rows_around(plain: PlainTrees, n_rows: int = 200) -> np.ndarray:
+    """Rows on both sides of the splits, at their very thresholds, missing, and of new levels."""
+    rng, splits = np.random.default_rng(0), plain.trees
+    rows = np.zeros((n_rows, plain.n_features))
+    counts = np.diff(plain.levels_begin)
+    for feature in np.unique(splits.feature):
+        mine = splits.feature == feature
+        at = splits.threshold[mine & (counts == 0) & np.isfinite(splits.threshold)]
+        near = at.astype(np.float32)
+        beside = [np.nextafter(near, np.float32(to)) for to in (-np.inf, np.inf)]
+        levels = plain.levels[np.repeat(mine, counts)]
+        values = np.concatenate([at, *beside, levels, levels + 1])
+        rows[:, feature] = rng.choice(values, n_rows) if len(values) else 0.0
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    return rows
+
+
 class PlainSource(LeafSource):
     """The trees of `PlainTrees`, checked; predictions are sums of their leaves."""
 

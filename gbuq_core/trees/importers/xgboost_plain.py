@@ -33,16 +33,16 @@ def plain_xgboost(read: XGBoostModel) -> PlainTrees:
         leaf_values=np.concatenate(values[:n_trees])[:, None],
         output=np.asarray(model["tree_info"][:n_trees], np.int32), base=base, scale=1.0, slope=1.0,
         decays=np.ones(read.n_best), link=link, per_iteration=int(begins[0]), averages=False,
-        no_stages=_no_stages(read, booster["name"], int(begins[0])), single=True, flushes=False,
+        no_stages=_no_stages(read, int(begins[0])), single=True, flushes=False,
         levels_begin=read.levels_begin[: n_splits + 1],
         levels=read.levels[: read.levels_begin[n_splits]], categories=read.categories, classes=(),
         unused_rounds=read.n_iterations - read.n_best,
     )  # fmt: skip
 
 
-def _no_stages(read: XGBoostModel, booster: str, per_round: int) -> str:
+def _no_stages(read: XGBoostModel, per_round: int) -> str:
     """Why there are no earlier states: several trees an output in one round are a forest."""
-    if booster == "dart":
+    if read.is_dart:
         return "dart"
     is_forest = read.n_iterations == 1 and per_round > max(read.n_classes, read.n_targets, 1)
     return "forest" if is_forest else ""

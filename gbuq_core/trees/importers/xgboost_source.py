@@ -16,12 +16,13 @@ from scipy.special import expit, softmax
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.lazy import import_optional
 from gbuq_core.trees.importers.objectives import find_objective
-from gbuq_core.trees.importers.plain_source import PlainSource
+from gbuq_core.trees.importers.plain_source import PlainSource, rows_around
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
 from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_dart
 from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
 
+_SAME = 1e-5  # of the largest sum: XGBoost adds float32 numbers
 _NO_PROBABILITIES = ("multi:softmax", "binary:logitraw")  # which predict classes, and sums
 
 
@@ -47,7 +48,8 @@ class XGBoostSource(LeafSource):
         self.n_features = read.n_features
         self.feature_names = read.feature_names or None
         self.n_iterations, self.n_classes = n_iterations, max(2, read.n_classes)
-        self._objective = read.objective
+        self._objective, self._is_dart = read.objective, read.is_dart
+        self.is_tried = read.is_tried
         n_trees = len(read.leaf_counts) // read.n_iterations * n_iterations
         self.leaf_counts = read.leaf_counts[:n_trees]
         self._leaf_of_node = read.leaf_of_node
@@ -84,8 +86,7 @@ class XGBoostSource(LeafSource):
 
     def refuse_stages(self) -> None:
         """Refuse DART, which changes the trees that it has."""
-        config = json.loads(self._booster.save_config())
-        if config["learner"]["gradient_booster"]["name"] == "dart":
+        if self._is_dart:
             raise refuse_dart()
 
     def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
@@ -133,6 +134,8 @@ def from_xgboost(model: Any, task: str) -> XGBoostSource:
     if not hasattr(booster, "save_raw"):
         raise InvalidParameter(f"A {type(model).__name__} of XGBoost is no model with trees.")
     read = read_xgboost(bytes(booster.save_raw("ubj")))
+    if not read.is_tried:
+        check_untried(read, booster)
     return XGBoostSource(
         booster, model, task, read, min(best or read.n_iterations, read.n_iterations)
     )
@@ -142,6 +145,11 @@ def from_xgboost_file(content: bytes, task: str) -> LeafSource:
     """The source of a JSON or UBJ file, checked before XGBoost reads it, up to its best round."""
     read = read_xgboost(content)
     _check_task(read, task)
+    if not read.is_tried:
+        raise ModelFileError(
+            f"The file was written by {_name(read)}, which was not tried: pass the fitted model "
+            "itself, or the file to gbuq_core.given_models.read_model, which compares predictions."
+        )
     if read.has_categories:
         return PlainSource(plain_xgboost(read))
     xgboost = import_xgboost()
@@ -150,6 +158,30 @@ def from_xgboost_file(content: bytes, task: str) -> LeafSource:
     except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
         raise ModelFileError(f"XGBoost cannot read the model file ({one_line(error)}).") from error
     return XGBoostSource(booster, booster, task, read, read.n_best)
+
+
+def check_untried(read: XGBoostModel, booster: Any) -> None:
+    """Refuse a model of a version that was not tried if XGBoost itself predicts something else.
+
+    A newer version may write what nobody here looks for, such as another place for weights of
+    trees. The rows are on both sides of the splits.
+    """
+    plain = plain_xgboost(read)
+    rows = rows_around(plain)
+    own = PlainSource(plain).predict_raw(rows)[0]
+    theirs = booster.predict(
+        import_xgboost().DMatrix(rows), output_margin=True, iteration_range=(0, read.n_best),
+        validate_features=False,
+    ).reshape(own.shape)  # fmt: skip
+    if not np.allclose(own, theirs, rtol=0.0, atol=_SAME * max(1.0, float(np.abs(theirs).max()))):
+        raise ModelFileError(
+            f"The model was written by {_name(read)}, which was not tried, and its trees are read "
+            "wrong: XGBoost itself predicts something else. Train it by an earlier version."
+        )
+
+
+def _name(read: XGBoostModel) -> str:
+    return f"XGBoost {'.'.join(map(str, read.version))}"
 
 
 def _check_task(read: XGBoostModel, task: str) -> None:

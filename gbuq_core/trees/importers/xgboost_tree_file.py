@@ -35,6 +35,7 @@ _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 _DEEPEST = 64
 _DELETED = 2_147_483_647  # the feature of a node that pruning has taken out
+LAST_TRIED = (3, 4)  # the newest version of XGBoost whose files were tried
 _MOST_LEVELS = 2**24  # of a category: XGBoost keeps codes as float32
 _FLOAT = r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?"
 
@@ -63,6 +64,17 @@ class XGBoostModel:
     n_best: int  # rounds up to the best one where early stopping found one, else all `n_iterations`
     objective: str
     feature_names: tuple[str, ...]
+    version: tuple[int, ...]
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether files of the version that wrote it were tried."""
+        return self.version[:2] <= LAST_TRIED
+
+    @property
+    def is_dart(self) -> bool:
+        """Whether its trees have weights, since training drops trees and weighs them anew."""
+        return bool(self.clean["learner"]["gradient_booster"]["name"] == "dart")
 
     @property
     def n_outputs(self) -> int:
@@ -172,20 +184,18 @@ def _read_document(document: Any) -> XGBoostModel:
             "This is no XGBoost model file: pass one that its save_model has written; models of "
             "CatBoost are read as cbm and those of LightGBM as text."
         )
-    major = int(document["version"][0])
-    if major < 2:
+    version = tuple(int(part) for part in document["version"])
+    if version[0] < 2:
         raise ModelFileError(
-            f"The file was written by XGBoost {major}, and 2 or later is read: save the model "
+            f"The file was written by XGBoost {version[0]}, and 2 or later is read: save the model "
             "again with a newer XGBoost."
         )
     learner = document["learner"]
     parameters = learner["learner_model_param"]
     booster = learner["gradient_booster"]
-    if booster["name"] == "dart":
-        booster = booster["gbtree"]
-    elif booster["name"] != "gbtree":
+    if booster["name"] not in ("gbtree", "dart"):
         raise ModelFileError("The XGBoost model has no trees: use booster gbtree or dart.")
-    model = booster["model"]
+    model, weights = _trees_and_weights(booster)
     n_features = int(parameters["num_feature"])
     trees = model["trees"]
     indptr = np.asarray(model["iteration_indptr"], np.int64)
@@ -204,7 +214,7 @@ def _read_document(document: Any) -> XGBoostModel:
     numeric = join_trees([part.splits for part in parts])
     check_structure(numeric)
     return XGBoostModel(
-        clean=_clean(document, [part.clean for part in parts], n_features),
+        clean=_clean(document, model, weights, [part.clean for part in parts]),
         trees=numeric,
         levels_begin=np.cumsum(n_levels),
         levels=np.concatenate([part.levels for part in parts]),
@@ -219,7 +229,19 @@ def _read_document(document: Any) -> XGBoostModel:
         n_best=_best_rounds(learner, len(indptr) - 1),
         objective=str(learner["objective"]["name"]),
         feature_names=names,
+        version=version,
     )
+
+
+def _trees_and_weights(booster: Any) -> tuple[Any, Any]:
+    """The trees, and what each is multiplied by: None without DART.
+
+    Up to XGBoost 3.2 a booster named dart has weights and holds the one with the trees. In 3.3 the
+    booster that is named gbtree has both, and from 3.4 on the weights are with the trees.
+    """
+    model = booster["gbtree" if booster["name"] == "dart" else "model"]
+    model = model.get("model", model)
+    return model, booster.get("weight_drop", model.get("weight_drop"))
 
 
 def _best_rounds(learner: Any, n_iterations: int) -> int:
@@ -232,24 +254,25 @@ def _best_rounds(learner: Any, n_iterations: int) -> int:
     return int(best) + 1
 
 
-def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[str, Any]:
-    """The document of checked trees, with the few other parts that predictions need."""
+def _clean(document: Any, read: Any, given: Any, trees: list[dict[str, Any]]) -> dict[str, Any]:
+    """The document of checked trees, with the few other parts that predictions need.
+
+    It has weights where every version reads them.
+    """
     learner = document["learner"]
-    booster = learner["gradient_booster"]
-    inner = booster["gbtree"] if booster["name"] == "dart" else booster
     model = {
         "gbtree_model_param": {
-            "num_parallel_tree": _whole(inner["model"]["gbtree_model_param"], "num_parallel_tree"),
+            "num_parallel_tree": _whole(read["gbtree_model_param"], "num_parallel_tree"),
             "num_trees": str(len(trees)),
         },
-        "iteration_indptr": [int(i) for i in inner["model"]["iteration_indptr"]],
-        "tree_info": [int(i) for i in inner["model"]["tree_info"]],
+        "iteration_indptr": [int(i) for i in read["iteration_indptr"]],
+        "tree_info": [int(i) for i in read["tree_info"]],
         "trees": trees,
         "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
     }
     gradient_booster: dict[str, Any] = {"name": "gbtree", "model": model}
-    if booster["name"] == "dart":
-        weights = np.asarray(booster["weight_drop"], np.float64)
+    if given is not None:
+        weights = np.asarray(given, np.float64)
         fits = weights.shape == (len(trees),) and np.isfinite(weights).all()
         _require(fits, "its trees have no weights")
         gradient_booster = {
@@ -270,7 +293,8 @@ def _clean(document: Any, trees: list[dict[str, Any]], n_features: int) -> dict[
             "attributes": {}, "feature_names": [], "feature_types": [],
             "gradient_booster": gradient_booster, "objective": objective,
             "learner_model_param": {
-                **parameters, "base_score": score, "num_feature": str(n_features),
+                **parameters, "base_score": score,
+                "num_feature": str(int(stored["num_feature"])),
                 "boost_from_average": "1",
             },
         },
