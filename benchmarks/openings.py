@@ -2,13 +2,20 @@
 
 ``python -m benchmarks.openings`` writes all of them; ``--only heart/opening`` one. Run it after a
 change of a method, an experiment's first settings or its records: `tests/experiments/test_opening`
-tells.
+tells. Which processor and BLAS wrote each file is noted in ``openings_written_on.txt``: others sum
+in another order, and sampled functions differ from there on.
 """
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from pkgutil import resolve_name
+
+import llvmlite.binding as llvm
+import numba
+import scipy.linalg  # noqa: F401 (loads its BLAS, which is another one than NumPy's)
+from threadpoolctl import threadpool_info
 
 from benchmarks.report import Row, make_parser, report
 from demos.first_steps import FIRST_STEPS
@@ -16,6 +23,7 @@ from demos.lesson import ComputedStep
 
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
+WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
 _OPENINGS = (
     *("wave.fit:OPENING", "heart.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
@@ -38,6 +46,23 @@ OPENINGS = {
 }
 
 
+def describe_processor() -> str:
+    """What the last digits depend on: for which processor numba and BLAS compute."""
+    processor = numba.config.CPU_NAME or llvm.get_host_cpu_name()
+    parts = {
+        f"OpenBLAS {library['version']} for {library['architecture']}"
+        for library in threadpool_info()
+        if library["internal_api"] == "openblas"
+    }
+    return ", ".join([f"numba {numba.__version__} for {processor}", *sorted(parts)])
+
+
+def written_on() -> dict[str, str]:
+    """Of each stored file what `describe_processor` said when it was written."""
+    lines = WRITTEN_ON.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines)
+
+
 def main() -> None:
     """Write the files."""
     options = make_parser(__doc__.splitlines()[0], [*OPENINGS]).parse_args()
@@ -46,6 +71,9 @@ def main() -> None:
         began = time.perf_counter()
         content = OPENINGS[name].content()
         OPENINGS[name].path.write_bytes(content)
+        noted = written_on() | {name: describe_processor()}
+        lines = [f"{each}: {noted[each]}\n" for each in OPENINGS if each in noted]
+        WRITTEN_ON.write_text("".join(lines), encoding="utf-8")
         seconds, size = time.perf_counter() - began, len(content)
         most = MOST_BYTES_OF_LESSONS if OPENINGS[name].kind is ComputedStep else MOST_BYTES
         rows.append(Row(
