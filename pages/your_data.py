@@ -25,7 +25,6 @@ from pages._ui.your_data.projects import (
 )
 from pages._ui.your_data.results import show_words
 from pages._ui.your_data.running import show_run, wait_for_run
-from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import Opened, keep_uploads, open_model, open_second, open_table
 from pages._ui.your_data.splitting import advise, needed_columns, possible_splits
 from pages._ui.your_data.state import NOTHING, PAGE, TABLE, page_state
@@ -108,7 +107,6 @@ def show_table(choice: str, opened: Opened) -> None:
 
 
 st.title("Which predictions should you not trust?")
-follow_earlier_link()
 keep_uploads(open_dropped)
 restore_project_file()
 open_now = preview(TABLE, PAGE, NOTHING)

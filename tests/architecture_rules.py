@@ -26,7 +26,6 @@ FLOORS = [
         "compiled_marks",
         "compiling",
         "resources",
-        "earlier_defaults",
         "glossary",
         "knobs",
         "methods",

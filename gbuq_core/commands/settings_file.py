@@ -5,8 +5,6 @@ those that were typed, so that they are checked as typed ones are.
 
 ::
 
-    v = 4
-
     [score]
     train = "rows.csv"
     target = "price"
@@ -25,7 +23,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gbuq_core.earlier_defaults import VERSION, VERSIONS, earlier_defaults
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import shown
 
@@ -48,10 +45,7 @@ def read_settings(
     if path is None:
         return Settings([], {})
     on_line = typed_options(parser, typed)
-    version, own = _table_of(Path(path), command, set(known))
-    # A model of one's own, or of a project, has no method to choose.
-    trains = not {"model", "project"} & {*own, *on_line}
-    table = {**(earlier_defaults(version, command) if trains else {}), **own}
+    table = _table_of(Path(path), command, set(known))
     options = {_name(action): action for action in parser._actions if _name(action)}
     words: list[str] = []
     files: dict[str, str] = {}
@@ -112,15 +106,9 @@ def _path_of(parser: argparse.ArgumentParser, typed: Sequence[str]) -> str | Non
     return path or None
 
 
-def _table_of(path: Path, command: str, known: set[str]) -> tuple[str, Mapping[str, Any]]:
-    """The version of a settings file, empty for that of 0.2, and the command's table."""
+def _table_of(path: Path, command: str, known: set[str]) -> Mapping[str, Any]:
+    """The command's table in a settings file."""
     tables = _read(path)
-    version = tables.pop("v", "")
-    if version != "" and (type(version) is not int or str(version) not in VERSIONS):
-        raise InvalidParameter(
-            f"{_file(path)} has version {shown(version)}, but this gbuq reads v = {VERSION}: "
-            "update gbuq, or write the options anew."
-        )
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise InvalidParameter(
@@ -136,7 +124,7 @@ def _table_of(path: Path, command: str, known: set[str]) -> tuple[str, Mapping[s
         raise InvalidParameter(
             f"{_file(path)} has no table [{command}]: add one, or leave --config out."
         )
-    return str(version), tables[command]
+    return tables[command]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -6,7 +6,6 @@
     style          rules of appearance that the theme cannot say
     warmup         kernels loaded once, when the server starts
     knobs          a page's settings as plain data, and how its link is read
-    link_version   what links of earlier versions leave out
     controls       draws the knobs, each bound to its word in the address
     url_state      keeps address bar, controls and session the same
     address        sets several knobs at once, as one step of the browser's Back

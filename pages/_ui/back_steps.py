@@ -1,4 +1,4 @@
-"""One step of the browser's history for one change of a page, and the version in each address.
+"""One step of the browser's history for one change of a page.
 
 Streamlit writes the value of a control over the address before; here it is a step that Back undoes.
 Before it shows another page, it takes the old page's parameters out of the address, as a step of
@@ -12,18 +12,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages._ui.link_version import KEY, NOW
-
 _SCRIPT = """
-// Nothing is left out of an address that has a version; a bare one stays bare.
-function versioned(url) {
-  if (url == null) return url;
-  const whole = new URL(url, location.href);
-  if (whole.origin !== location.origin) return url;
-  const given = whole.search.slice(1).split('&').filter((one) => one && !one.startsWith('%KEY='));
-  const search = given.length ? '?' + [...given, '%KEY=%NOW'].join('&') : '';
-  return whole.pathname + search + whole.hash;
-}
 // Another section of Your data is what is looked at, and no step; it may hide the row.
 function settings(url) {
   const whole = new URL(url, location.href);
@@ -51,11 +40,8 @@ export default function() {
   }, true);
   window.addEventListener('popstate', () => { leaving = moved.at = 0; });
   const step = (state, title, url) => {
-    const next = versioned(url);
-    // What Streamlit tells again, without the version, is no step of its own.
-    const now = location.pathname + location.search + location.hash;
-    const same = next && settings(next) === settings(now);
-    return (same ? replace : push).call(history, state, title, next);
+    const same = url && settings(url) === settings(location.href);
+    return (same ? replace : push).call(history, state, title, url);
   };
   history.replaceState = function(state, title, url) {
     let on = true;
@@ -65,7 +51,7 @@ export default function() {
       on = names === moved.names && at - moved.at < 1000;
       moved = { names, at };
     }
-    return on ? replace.call(history, state, title, versioned(url)) : step(state, title, url);
+    return on ? replace.call(history, state, title, url) : step(state, title, url);
   };
   history.pushState = function(state, title, url) {
     const there = url == null || new URL(url, location.href).pathname === location.pathname;
@@ -80,12 +66,11 @@ export default function() {
     sheet.click();
     sheet.focus();
   });
-  window.gbuqVersioned = versioned;
   window.gbuqLeaving = true;
 }
 """
 QUIET = ("section", "lens", "row")
-_SCRIPT = _SCRIPT.replace("%KEY", KEY).replace("%NOW", NOW).replace("%QUIET", json.dumps(QUIET))
+_SCRIPT = _SCRIPT.replace("%QUIET", json.dumps(QUIET))
 _KEEPER = st.components.v2.component("gbuq_leaving", html="<span></span>", js=_SCRIPT)
 # Streamlit makes a new step of what its server tells it, and Back would lead to the address before.
 _WRITER = st.components.v2.component(

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from pages._ui.export import is_dark
-from pages._ui.link_version import versioned
 
 PICTURES = Path(__file__).with_name("thumbnails")
 
@@ -35,8 +34,7 @@ def draw_cards(cards: Iterable[Card], key: str = "cards") -> None:
         for card in cards:
             with st.container(border=True, gap=None, key=f"card-{card.picture}"):
                 st.html(f'<img alt="" src="{_source(card.picture, is_dark())}">')
-                query = versioned(card.query)
-                st.page_link(card.path, label=f"**{card.title}**", query_params=query)
+                st.page_link(card.path, label=f"**{card.title}**", query_params=card.query)
                 st.text(card.words)
 
 

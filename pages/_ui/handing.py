@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.link_version import versioned
 from pages._ui.site_map import YOUR_DATA
 
 HANDED = "_handed_table"  # session key: the file, until Your data takes it
@@ -18,5 +17,5 @@ def drop_table() -> None:
     )
     if upload is not None:
         st.session_state[HANDED] = upload
-        st.switch_page(YOUR_DATA.path, query_params=versioned({"table": UPLOADED}))
+        st.switch_page(YOUR_DATA.path, query_params={"table": UPLOADED})
     st.page_link(YOUR_DATA.path, label="Or try it on a sample table", icon=":material/table:")

@@ -52,7 +52,7 @@ export default function({ parentElement }) {
     if (words && !asked) timer = setTimeout(say, 4000, '');
   };
   button.onclick = async () => {
-    field.value = new URL(window.gbuqVersioned?.(location.href) ?? '', location.href).href;
+    field.value = location.href;
     try {
       await navigator.clipboard.writeText(field.value);
       say(copied);

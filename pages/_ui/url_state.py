@@ -41,8 +41,6 @@ from pages._ui.address import (
 from pages._ui.back_steps import complete_address
 from pages._ui.controls import draw_knob, draw_knobs, is_shown
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob, why_not
-from pages._ui.link_version import KEY as VERSION
-from pages._ui.link_version import VERSIONS, left_out, with_version
 from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.
@@ -186,7 +184,7 @@ def preview(knob: Knob, page: str = "", bare: Any = None) -> Any:
     if knob.key in st.session_state and not went_back():
         return _held(knob)
     arrives = st.session_state.get(_PAGE_NOW) != page
-    if bare is not None and arrives and not {*st.query_params} - {VERSION, present.KEY}:
+    if bare is not None and arrives and not {*st.query_params} - {present.KEY}:
         return bare
     texts = st.query_params.get_all(knob.key)
     reading = read_knob(knob, texts) if texts else None
@@ -245,7 +243,7 @@ def link_query(page: PageState, values: Mapping[str, Any]) -> str:
     if not query and page.opening:
         knob = _first_opened(page)
         query = urlencode([(knob.key, text) for text in link_texts(knob, knob.default)])
-    return with_version(query)
+    return query
 
 
 def _first_opened(page: PageState) -> Knob:
@@ -282,7 +280,7 @@ def _refuse_bad_parameters(page: PageState) -> None:
     # Their widgets take what fits, and write it into the address.
     following = st.session_state[_RESTORED + page.key] & {*page.follow}
     for name in list(st.query_params):
-        if name in following or (name == VERSION and st.query_params[name] in VERSIONS):
+        if name in following:
             continue
         if name in knobs:
             reading = read_knob(knobs[name], st.query_params.get_all(name))
@@ -342,7 +340,7 @@ def _restore(page: PageState) -> None:
     new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
     linked = _linked(page)
     before: Mapping[str, Any] = st.session_state.get(_VALUES + page.key, {})
-    last = left_out(page.key, st.query_params) if linked else before
+    last = {} if linked else before
     # A link that named only what makes no sense was a link all the same.
     bare = not linked and not done and _NOTICES + page.key not in st.session_state
     if bare and page.opening:
@@ -412,11 +410,9 @@ def _follow_address(page: PageState) -> None:
     Streamlit gives each widget that value as it is drawn. What stands above the widget, such as
     the picture that a place is chosen in, would still be drawn for the value before.
     """
-    meant = left_out(page.key, st.query_params) if _linked(page) else {}
     for knob in page.knobs:
         texts = st.query_params.get_all(knob.key)
-        default = meant.get(knob.key, knob.default)
-        reading = read_knob(knob, texts) if texts else Reading(default, "")
+        reading = read_knob(knob, texts) if texts else Reading(knob.default, "")
         if not reading.problem and reading.value != _held(knob):
             put(knob, reading.value)
 

@@ -1,6 +1,5 @@
 """The pages of experiments as their tests see them: opened small, settled, moved and read."""
 
-from gbuq_core.earlier_defaults import VERSION
 from gbuq_core.experiments.beyond.fit import count_fits as beyond_fits
 from gbuq_core.experiments.gaussians.fit import count_runs
 from gbuq_core.experiments.heart.fit import count_fits as heart_fits
@@ -36,7 +35,7 @@ SMALL = {
         "rows": "100", "members": "3", "trees": "50", "chain_trees": "100", "cycle": "20",
         "step": "10", "depth": "4",
     },
-    "gaussians": {"steps": "2000", "v": str(VERSION)},
+    "gaussians": {"steps": "2000"},
     "heteroscedastic": {
         "rows": "500", "trees": "20", "subsample": "0.2", "methods": "MACAU (basic)",
     },

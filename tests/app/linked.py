@@ -4,7 +4,6 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs, urlencode
 
 from pages._ui.knobs import read_knob
-from pages._ui.link_version import KEY, NOW
 
 
 def link_of(at):
@@ -17,7 +16,6 @@ def values_of_link(state, query):
     knobs = {knob.key: knob for knob in state.knobs}
     values = {key: knob.default for key, knob in knobs.items()}
     named = parse_qs(query, keep_blank_values=True)
-    assert named.pop(KEY, [NOW]) == [NOW]
     for name, texts in named.items():
         reading = read_knob(knobs[name], texts)
         assert reading.problem == ""

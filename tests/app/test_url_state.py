@@ -7,8 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
-from gbuq_core.earlier_defaults import EARLIER_DEFAULTS, VERSION, earlier_defaults
-from gbuq_core.knobs import find_knob, problem_with
+from gbuq_core.knobs import problem_with
 from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
@@ -19,7 +18,7 @@ from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
-from pages._ui.your_data.state import PLAN, page_state
+from pages._ui.your_data.state import page_state
 
 STORIES = {
     state.key: state
@@ -98,7 +97,7 @@ def test_a_link_restores_every_kind_of_knob():
         "map": "SGB: data",
     }
     given = {name: text if isinstance(text, list) else [text] for name, text in query.items()}
-    assert parse_qs(shown_link(at).removeprefix("?")) == {**given, "v": [str(VERSION)]}
+    assert parse_qs(shown_link(at).removeprefix("?")) == given
 
 
 @pytest.mark.parametrize(
@@ -299,48 +298,12 @@ def test_all_can_be_chosen_at_once_only_where_all_may_be_chosen():
     assert open_app().multiselect(key="methods").proto.select_all == 0  # three, at most two
 
 
-def test_a_link_of_an_earlier_version_leaves_out_what_that_had(monkeypatch):
-    earlier = {"": {"left": {"trees": 50, "noise": 0.3}}, "3": {"left": {"noise": 10.0}}}
-    monkeypatch.setattr("gbuq_core.earlier_defaults.EARLIER_DEFAULTS", earlier)
-    assert shown_values(open_app())["trees"] == 100
-    at = open_app(rate="0.5", noise="3")
-    values = shown_values(at)
-    assert (values["trees"], values["noise"], values["rate"]) == (50, 3.0, 0.5)
-    assert notices(at) == []
-    assert shown_link(at) == f"?trees=50&rate=0.5&noise=3&v={VERSION}"
-    at = open_app(rate="0.5", v="3")
-    assert (shown_values(at)["trees"], shown_values(at)["noise"]) == (100, 10.0)
-    at = open_app(rate="0.5", v="4")
-    assert (shown_values(at)["trees"], shown_values(at)["noise"]) == (100, 1.0)
-    assert notices(at) == []
-    assert earlier_defaults("", "left") == {"noise": 0.3, "trees": 50}
-
-
-def test_earlier_defaults_are_values_that_their_knobs_may_have():
-    knobs = {"gaussians": GAUSSIANS.knobs, "your-data": tuple(PLAN.values())}
-    options = {"method": PLAN["method"].default}
-    for of_version in EARLIER_DEFAULTS.values():
-        for name, earlier in of_version.items():
-            for key, value in earlier.items():
-                if name in knobs:
-                    knob = find_knob(knobs[name], key)
-                    assert value != knob.default
-                    assert not problem_with(knob, value)
-                else:
-                    assert value != options[key]
-
-
-def test_a_version_that_there_is_not_is_said():
-    (sentence,) = notices(open_app(rate="0.5", v="5"))
-    assert sentence.endswith('ignores them: "v".')
-
-
 def test_a_page_can_set_its_own_knobs():
     at = open_app()
     next(b for b in at.button if b.label == "Six trees").click().run()
     assert not at.exception
     assert shown_values(at)["trees"] == 6
-    assert shown_link(at) == f"?trees=6&v={VERSION}"
+    assert shown_link(at) == "?trees=6"
 
 
 def test_a_typed_text_that_does_not_fit_is_said_and_not_used():
@@ -435,4 +398,4 @@ def test_a_box_of_whole_numbers_rounds_on_entry(typed, kept):
     assert notices(at) == []
     assert shown_values(at)["seed"] == kept
     assert at.number_input(key="seed").value == kept
-    assert shown_link(at) == f"?seed={kept}&v={VERSION}"
+    assert shown_link(at) == f"?seed={kept}"

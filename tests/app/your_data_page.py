@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.jobs import RUNNER
-from pages._ui.link_version import KEY, NOW
 from tests.app.opening import open_link
 from tests.app.waiting import is_whole
 
@@ -26,7 +25,7 @@ def open_at_once(**query):
     """The page as it is, whatever is being worked out; by few cuts of one model: it is quick."""
     if "method" not in query:
         query = {"ensemble": "virtual", **query}
-    return open_link("your_data", {"trees": "50", "step": "5", KEY: NOW, **query})
+    return open_link("your_data", {"trees": "50", "step": "5", **query})
 
 
 def open_page(file=None, **query):

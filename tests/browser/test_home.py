@@ -29,8 +29,8 @@ CHANGED = f"(before) => {{ const now = {DRAWN}; return now && now !== before; }}
 
 
 def at(query):
-    """The address that ends with a query; a link that somebody typed may have no version."""
-    return re.compile(re.escape(query) + "(&v=4)?$")
+    """The address that ends with a query."""
+    return re.compile(re.escape(query) + "$")
 
 
 def open_home(page, url, query=""):

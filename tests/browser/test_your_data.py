@@ -29,7 +29,7 @@ NASTY = (
 
 
 def open_page(page, url, query="?table=diabetes"):
-    page.goto(f"{url}/your_data{query}&v=3")  # trees alone, which are quicker
+    page.goto(f"{url}/your_data{query}&method=SGLB")  # trees alone, which are quicker
     settled(page)
 
 
@@ -49,7 +49,7 @@ def look_at(page, section):
 
 def begin(page, url, name, data, query=f"{QUICK}&table=none"):
     """Drop a file where the page begins with nothing else."""
-    page.goto(f"{url}/your_data{query}&v=3")  # trees alone, which are quicker
+    page.goto(f"{url}/your_data{query}&method=SGLB")  # trees alone, which are quicker
     page.get_by_role("button", name="Wine").wait_for()
     wait_ready(page)
     drop(page, name, data)

@@ -85,25 +85,6 @@ def test_a_file_alone_is_enough(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "out.csv").read_text().startswith("x,y,prediction,")
 
 
-def test_a_file_of_an_earlier_version_leaves_out_what_that_had(read, monkeypatch):
-    earlier = {"": {"score": {"trees": 50, "seed": 7, "out": "a.csv"}}, "3": {}}
-    monkeypatch.setattr("gbuq_core.earlier_defaults.EARLIER_DEFAULTS", earlier)
-    options, _ = read("[score]\nseed = 3")
-    assert (options.trees, options.seed) == (50, 3)
-    options, _ = read("[score]\nseed = 3", "--trees=9")
-    assert options.trees == 9
-    for version in (3, 4):
-        options, _ = read(f"v = {version}\n[score]\nout = 'b.csv'")
-        assert options.trees is None
-
-
-def test_a_file_of_before_the_law_means_trees_alone(read):
-    for line, wanted in (("", "sglb"), ("v = 3\n", "sglb"), ("v = 4\n", "automatic")):
-        assert read(f"{line}[score]\nout = 'o.csv'")[0].method == wanted
-    assert read("[score]\nout = 'o.csv'\nmethod = 'knn'")[0].method == "knn"
-    assert read("[score]\nout = 'o.csv'\nproject = 'a.gbuq'")[0].method == "automatic"
-
-
 BAD_FILES = {
     "[score]\ntres = 3": '"gbuq.toml" sets "tres", but gbuq score has no such option',
     "[score]\nconfig = 'b.toml'": 'sets "config"',
@@ -113,7 +94,6 @@ BAD_FILES = {
     "[score]\ntrees = 2020-01-01": "trees must be a text or a number",
     "[scores]\ntrees = 3": "no such command",
     "trees = 3": "outside a table",
-    "v = 5\n[score]\ntrees = 3": 'has version "5", but this gbuq reads v = 4',
     "[compare]\ntrees = 3": "no table [score]",
     "": "no table [score]",
 }

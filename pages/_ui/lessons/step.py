@@ -17,7 +17,6 @@ from pages._ui.jobs_glue import Request, ask, in_thread, show_progress
 from pages._ui.kept import keep_only
 from pages._ui.lessons.links import OPENERS
 from pages._ui.lessons.question import Keep, draw_more, draw_question
-from pages._ui.link_version import versioned
 from pages._ui.live import send_members, send_tables
 from pages._ui.notices import show_notice
 
@@ -81,7 +80,7 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
         label=f"Open this in {opener.entry.title}",
         icon=":material/arrow_forward:",
         icon_position="right",
-        query_params=versioned(parse_qs(opener.query(step.preset))),
+        query_params=parse_qs(opener.query(step.preset)),
     )
 
 

@@ -12,7 +12,6 @@ from gbuq_core.experiments.scoreboard.plan import RANKS, BoardSettings
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.controls import draw_knob
-from pages._ui.link_version import versioned
 from pages._ui.scoreboard.controls import QUESTIONS, SHOWN, label_of, page_state
 from pages._ui.site_map import HOME, PAGES, TWO_CLOCKS, Entry
 from pages._ui.url_state import change_next
@@ -90,5 +89,5 @@ def draw_page_link(method: BoardMethod, label: str) -> None:
     query = {"model": known.label} if entry == TWO_CLOCKS and known is not None else {}
     st.page_link(
         entry.path, label=label, help=f"Explained on the page {entry.title}",
-        query_params=versioned(query),
+        query_params=query,
     )  # fmt: skip
