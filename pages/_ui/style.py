@@ -85,7 +85,8 @@ _CSS = """
 [class*="st-key-card-"] { position: relative; height: 100%; padding: 0.6rem 0.8rem 0.8rem; }
 [class*="st-key-card-"]:has(a:is(:hover, :focus-visible)) { border-color: currentColor; }
 [class*="st-key-card-"] img { width: 100%; aspect-ratio: 16 / 10; display: block; }
-[class*="st-key-card-"] a { padding-left: 0; position: static; background: none; }
+[class*="st-key-card-"] :is(a, .stElementContainer) { position: static; }
+[class*="st-key-card-"] a { padding-left: 0; background: none; }
 [class*="st-key-card-"] a::after { content: ""; position: absolute; inset: 0; }
 [data-testid="stMain"]:has([class*="st-key-cards"]) .st-key-present-button { display: none; }
 @media (max-width: 640px) {
