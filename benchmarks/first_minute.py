@@ -55,7 +55,7 @@ PICTURES = {
     "/beyond": (CURVES, "beyond-bands"),
     "/your_data": (_TEXT, "first-drop"),
     "/lessons": (_TEXT, "cards-lessons"),
-    "/scoreboard": (_TEXT, "board-chooser"),
+    "/scoreboard": (_TEXT, "scoreboard-picture"),
 }
 
 _WATCH = """([signature, key]) => {

@@ -19,7 +19,6 @@ NAMES = (
     "two_clocks",
     "beyond",
     "your_data",
-    "scoreboard",
 )
 
 
@@ -27,6 +26,6 @@ def load_lessons():
     """Return every lesson, in order.
 
     >>> [lesson.name for lesson in load_lessons()][-2:]
-    ['your_data', 'scoreboard']
+    ['beyond', 'your_data']
     """
     return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

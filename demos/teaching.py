@@ -234,27 +234,6 @@ _YOUR_DATA = Teaching(
     ),
 )  # fmt: skip
 
-_SCOREBOARD = Teaching(
-    "Standard error, a t-test, and cross-validation.",
-    (_SCREEN, "A coin for each student: they toss it as two rivals that are equally good"),
-    (
-        _N("What else is estimated from the three splits, besides the mean?",
-           "They take two standard errors for 5 %, whatever the number of splits.", 3),
-        _N("Why do both methods fail on the same split?",
-           "They compare overlapping error bars.", 3),
-        _N("Would you rather win often or lose little?",
-           "They read a mean rank as a quality.", 2),
-        _N("What would you need to tell the first two methods apart?",
-           "They say that methods under one bar are equally good.", 3),
-        _N("How many bold numbers does a table of noise have?",
-           "They test the largest difference as if it were the only one.", 2),
-        _N("Who tuned the rival, and with how much patience?",
-           "They think that only cheating makes a result too good.", 3),
-        _N("What else could you do with the seconds that you save?",
-           "They choose the bold number, whatever it costs.", 2),
-    ),
-)  # fmt: skip
-
 TEACHING: Mapping[str, Teaching] = MappingProxyType(
     {
         "heart": _HEART,
@@ -267,6 +246,5 @@ TEACHING: Mapping[str, Teaching] = MappingProxyType(
         "two_clocks": _TWO_CLOCKS,
         "beyond": _BEYOND,
         "your_data": _YOUR_DATA,
-        "scoreboard": _SCOREBOARD,
     }
 )

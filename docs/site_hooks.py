@@ -16,8 +16,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from benchmarks.tables import writing
+from benchmarks.tables.board import read_board
 from docs.play import gallery, play_files
-from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import markdown_table

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from gbuq_core.experiments.scoreboard.board import BoardResult, Finding, Place, read_board
+from benchmarks.tables.board import BoardResult, Finding, Place, read_board
 
 # Scores that a set of the other task has not.
 _TASK_OF = {

@@ -16,9 +16,9 @@ from benchmarks.protocols import PROTOCOLS
 from benchmarks.report import table_lines
 from benchmarks.tables.__main__ import RESULTS
 from benchmarks.tables.cells import Cells, Result
+from benchmarks.tables.comparing import BETTER, WORSE, set_beside
 from benchmarks.tables.publish import FINDINGS, read_findings
 from benchmarks.tables.report import collect_values
-from gbuq_core.experiments.scoreboard.comparing import BETTER, WORSE, set_beside
 
 
 class Sign(NamedTuple):

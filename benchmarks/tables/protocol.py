@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gbuq_core.experiments.scoreboard.board import Score
-from gbuq_core.experiments.scoreboard.comparing import Published
+from benchmarks.tables.board import Score
+from benchmarks.tables.comparing import Published
 from gbuq_core.methods import METHODS
 
 EFFORTS = ("smoke", "small", "full")

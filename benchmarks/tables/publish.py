@@ -1,6 +1,6 @@
 """``--publish``: committed results, protocols and findings as one file that the package reads.
 
-`gbuq_core.experiments.scoreboard` holds the file, so that pages, the site and the README read the
+`benchmarks.tables.board` reads the file, so that pages, the site and the README read the
 same numbers without this folder.
 """
 
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.protocols import EFFORTS, PROTOCOLS, Protocol, cyclical, data, soft_trees
+from benchmarks.tables.board import BOARD_FILE, FORMAT, Board, read_board
 from benchmarks.tables.cells import Result
 from benchmarks.tables.protocol import record_key
 from benchmarks.tables.running import Wanted, list_cells
 from benchmarks.tables.writing import write_summary
-from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT, Board, read_board
 
 FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
 README = FINDINGS.parents[1] / "README.md"
@@ -69,7 +69,7 @@ def sum_up(text: str, board: Board) -> str:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> from benchmarks.tables.board import read_board
     >>> page = "<!-- scoreboard -->\n\nold\n\n<!-- end of scoreboard -->"
     >>> sum_up(page, read_board()).splitlines()[2][:9]
     '| paper |'

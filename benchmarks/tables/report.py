@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from benchmarks.protocols import PROTOCOLS, Protocol, Score
 from benchmarks.report import table_lines
 from benchmarks.tables.cells import Result
-from gbuq_core.experiments.scoreboard.comparing import ERRORS, set_beside
+from benchmarks.tables.comparing import ERRORS, set_beside
 
 _DIRECTION = {True: " (higher is better)", False: " (lower is better)", None: ""}
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gbuq_core.experiments.scoreboard.bars import check_bars
-from gbuq_core.experiments.scoreboard.board import Board, Score, Table
-from gbuq_core.experiments.scoreboard.comparing import BETTER, WORSE, Beside, MeanError, Published
-from gbuq_core.experiments.scoreboard.differing import (
+from benchmarks.tables.bars import check_bars
+from benchmarks.tables.board import Board, Score, Table
+from benchmarks.tables.comparing import BETTER, WORSE, Beside, MeanError, Published
+from benchmarks.tables.differing import (
     Difference,
     count_agreement,
     list_differences,
 )
-from gbuq_core.experiments.scoreboard.pairing import tally
+from benchmarks.tables.pairing import tally
 from gbuq_core.presentation import counted, decimal, digits, markdown_table
 
 MINUS = "\u2212"
@@ -67,7 +67,7 @@ def write_summary(board: Board) -> str:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> from benchmarks.tables.board import read_board
     >>> write_summary(read_board()).splitlines()[0]
     '| paper | numbers compared | same | better | worse | of those with a finding |'
     """

@@ -48,7 +48,7 @@ YOUR_DATA = Entry(
 SCOREBOARD = Entry(
     "scoreboard",
     "Scoreboard",
-    "Which method should you use, and do the papers' tables hold?",
+    "Which method should you use? Error against time on tables like yours.",
 )
 LESSONS = Entry(
     "lessons",
@@ -68,9 +68,9 @@ PAGES = (HOME, YOUR_DATA, EXPLORE, LESSONS, SCOREBOARD, *EXPERIMENTS)
 
 
 def has_lesson(entry: Entry) -> bool:
-    """Whether a page has a lesson: the experiments, Your data and the Scoreboard.
+    """Whether a page has a lesson: the experiments and Your data.
 
     >>> has_lesson(HEART), has_lesson(HOME)
     (True, False)
     """
-    return entry in (*EXPERIMENTS, YOUR_DATA, SCOREBOARD)
+    return entry in (*EXPERIMENTS, YOUR_DATA)

@@ -115,13 +115,8 @@ _CSS = """
 [class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
   display: none;
 }
-/* The scoreboard's answer stands beside its questions where they have room, else below them. */
-.st-key-board-chooser > [data-testid="stLayoutWrapper"] {
-  flex: 1 1 18rem; min-width: min(18rem, 100%);
-}
 /* A desk's first screen holds its beginning alone. */
 @media (min-width: 1100px) and (min-height: 760px) {
-  .st-key-board-chooser { min-height: 32rem; }
   .st-key-cards, .st-key-cards-lessons { grid-template-columns: repeat(3, 1fr); }
 }
 /* What watches sliders takes no place. */

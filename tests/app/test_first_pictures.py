@@ -19,8 +19,8 @@ PAGES = (
 EVERY = ("lessons?lesson=heart", *PAGES, "scoreboard")
 BEHIND = "two-clocks-other-tails"  # works out what the stored fit shows
 SLOW = {"catboost", "lightgbm", "numba", "pandas", "scipy.stats", "sklearn"}
-# In folds, after the picture, Streamlit's tables and charts need it, and tests of ranks.
-LATER = {"neighbours": {"pandas"}, "novelty": {"pandas"}, "scoreboard": {"pandas", "scipy.stats"}}
+# In folds, after the picture, Streamlit's tables and charts need it.
+LATER = {"neighbours": {"pandas"}, "novelty": {"pandas"}, "scoreboard": {"pandas"}}
 # One process opens all pages: it takes seconds to start.
 OPENED = """
 import json, sys
@@ -40,7 +40,7 @@ for name in sys.argv[1:]:
     told.clear()
     page, _, query = name.partition("?")
     at = open_link(page, dict(parse_qsl(query)))
-    drawn = len(at.get("bidi_component")) + sum("|" in text.value for text in at.markdown)
+    drawn = sum(len(at.get(kind)) for kind in ("bidi_component", "vega_lite_chart"))
     seeds = "_seeds_drawn" in at.session_state  # they are to be run behind the picture
     found[name] = {"asked": list(asked), "drawn": drawn, "seeds": seeds, "loaded": [*sys.modules]}
     assert not told, told

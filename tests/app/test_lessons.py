@@ -10,7 +10,6 @@ from lesson_parts import computed
 from demos import load_lessons
 from demos.teaching import TEACHING
 from gbuq_core.experiments.heart.experiment import heart_code
-from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.jobs import JobRunner
 from gbuq_core.settings import from_values
 from pages._ui import jobs_glue
@@ -23,7 +22,6 @@ from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
-from pages._ui.scoreboard import controls as scoreboard_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.two_clocks import controls as two_clocks_controls
@@ -46,7 +44,6 @@ CONTROLS = {
     "two_clocks": two_clocks_controls,
     "beyond": beyond_controls,
     "your_data": your_data_controls,
-    "scoreboard": scoreboard_controls,
 }
 
 
@@ -240,22 +237,12 @@ def test_each_step_links_to_its_own_settings(lesson):
     controls = CONTROLS[lesson.page]
     for step in lesson.steps:
         query = OPENERS[lesson.page].query(step.preset)
-        if lesson.name == "scoreboard":  # the paper decides what the other knobs offer
-            board = read_board()
-            table = controls.label_of(board, step.preset.table)
-            state, opened = controls.page_state(board, table)
-            of_page = state.knobs
-        else:
-            of_page = controls.KNOBS if lesson.name == "your_data" else controls.STATE.knobs
+        of_page = controls.KNOBS if lesson.name == "your_data" else controls.STATE.knobs
         values = {knob.key: knob.default for knob in of_page}
         knobs = {knob.key: knob for knob in of_page}
         for name, texts in parse_qs(query, keep_blank_values=True).items():
             values[name] = read_knob(knobs[name], texts).value
         namespace = SimpleNamespace(**values)
-        if lesson.name == "scoreboard":
-            assert namespace.paper == opened.label
-            assert controls.settings_of(opened, namespace) == step.preset
-            continue
         if is_dataclass(step.preset):
             assert from_values(type(step.preset), values) == step.preset
             continue

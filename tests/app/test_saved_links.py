@@ -13,7 +13,6 @@ import json
 import struct
 import time
 from base64 import b64decode
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -23,9 +22,7 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.scoreboard import board as scoreboard
 from gbuq_core.jobs import RUNNER
-from tests.scoreboard_parts import made_up_board
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SAVED = Path(__file__).with_name("saved_links.json")
@@ -52,23 +49,7 @@ TYPES = {"f4": "<f4", "u1": "u1", "u2": "<u2", "u4": "<u4", "b1": "u1"}
 
 
 def open_link(page, query):
-    """Follow a link into a fresh session and wait until everything it asks for is computed.
-
-    The Scoreboard draws made-up results: the stored ones change with each run of the tables.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoreboard, "read_board", one_board)
-        return settled_link(page, query)
-
-
-@cache
-def one_board():
-    """The same each time, as the stored one is."""
-    return made_up_board()
-
-
-def settled_link(page, query):
-    """The page of a link, when nothing is computed any more."""
+    """Follow a link into a fresh session and wait until everything it asks for is computed."""
     at = AppTest.from_file(APP, default_timeout=PATIENCE)
     if page != "home":
         at.switch_page(f"pages/{page}.py")

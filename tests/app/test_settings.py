@@ -12,8 +12,6 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.novelty.plan import NoveltySettings
-from gbuq_core.experiments.scoreboard.board import read_board
-from gbuq_core.experiments.scoreboard.plan import BoardSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
@@ -35,7 +33,6 @@ from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
-from pages._ui.scoreboard.controls import page_state
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
@@ -54,7 +51,6 @@ PAGES = {
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
     "beyond": (BEYOND, BeyondSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),
-    "scoreboard": (page_state(read_board())[0], BoardSettings),
 }
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
 BAD = ("<b>x</b>", "nan", "1e9", "-1.5", "[x](javascript:0)", "x" * 300)

@@ -10,10 +10,10 @@ from tolerances import CANCELLED
 from benchmarks.ibug_data import Rows
 from benchmarks.ibug_methods import SplitMethods, choose_scale, fit_ibug, virtual_ensemble
 from benchmarks.ibug_models import Trained
+from benchmarks.tables.comparing import mean_error
 from benchmarks.tables.protocol import Missing
 from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor
 from gbuq_core.baselines import AveragingRegressor
-from gbuq_core.experiments.scoreboard.comparing import mean_error
 
 
 def _base():

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.protocols import PROTOCOLS
 from benchmarks.tables import __main__ as command
 from benchmarks.tables import publish as publishing
+from benchmarks.tables.board import BOARD_FILE, TASKS, read_board
 from benchmarks.tables.cells import Cell, Cells, Result
 from benchmarks.tables.publish import (
     FINDINGS,
@@ -23,7 +24,6 @@ from benchmarks.tables.publish import (
     sum_up,
     task_of,
 )
-from gbuq_core.experiments.scoreboard.board import BOARD_FILE, TASKS, read_board
 
 
 def result_of(table, name, split, method, effort="small", **scores):

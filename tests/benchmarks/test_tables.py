@@ -21,10 +21,10 @@ from benchmarks.tables import __main__ as command
 from benchmarks.tables import apart, cells, machine, protocol, running
 from benchmarks.tables.apart import Answer, Children, Request, compute_apart
 from benchmarks.tables.cells import FIELDS, BadResult, Cell, Cells, Result, finite, parse_result
+from benchmarks.tables.comparing import set_beside
 from benchmarks.tables.protocol import Published
 from benchmarks.tables.report import report_lines
 from benchmarks.tables.running import Runner, Wanted, list_cells, needed_by
-from gbuq_core.experiments.scoreboard.comparing import set_beside
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--tables", "sglb", "--sets", "wine_cultivars", "--effort", "smoke")

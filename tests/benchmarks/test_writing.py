@@ -6,6 +6,11 @@ from dataclasses import replace
 import pytest
 from scoreboard_parts import made_up_board
 
+from benchmarks.tables.bars import check_bars
+from benchmarks.tables.board import read_board
+from benchmarks.tables.comparing import BETTER
+from benchmarks.tables.differing import count_agreement, list_differences
+from benchmarks.tables.pairing import tally
 from benchmarks.tables.writing import (
     NOTHING,
     write_bars,
@@ -14,11 +19,6 @@ from benchmarks.tables.writing import (
     write_summary,
     write_tables,
 )
-from gbuq_core.experiments.scoreboard.bars import check_bars
-from gbuq_core.experiments.scoreboard.board import read_board
-from gbuq_core.experiments.scoreboard.comparing import BETTER
-from gbuq_core.experiments.scoreboard.differing import count_agreement, list_differences
-from gbuq_core.experiments.scoreboard.pairing import tally
 
 BOARD = made_up_board(findings=[("On boston", "Because of it.", ["sglb/boston/*/*"])])
 EMPTY = replace(BOARD, tables=tuple(replace(t, results=()) for t in BOARD.tables))

@@ -141,9 +141,9 @@ def look_at_step(given, step):
     # Training or a race can be played; of neighbours only what grows with trees or with k, of soft
     # trees some ranks and trees, of growing noise some levels, trees and methods;
     # of novelty before and after; two clocks has all numbers of trees in one map, and a table of
-    # one's own and the scoreboard have charts only; beyond has some ends of the rows.
+    # one's own has charts only; beyond has some ends of the rows.
     few = ("neighbours", "soft_trees", "heteroscedastic", "novelty", "two_clocks", "your_data",
-           "scoreboard", "beyond")  # fmt: skip
+           "beyond")  # fmt: skip
     # Players step evenly through the logarithm of the trees: some twenty frames for 300 trees.
     assert header["frames"] >= 20 or given.name in few
     assert header["alt"]

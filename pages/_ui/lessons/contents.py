@@ -10,7 +10,7 @@ from demos.lesson import Lesson
 from pages._ui.cards import Card, draw_cards
 from pages._ui.controls import draw_knob
 from pages._ui.lessons.teacher import TEACHER
-from pages._ui.site_map import LESSONS, SCOREBOARD, YOUR_DATA
+from pages._ui.site_map import LESSONS, YOUR_DATA
 
 
 def draw_contents(
@@ -35,14 +35,14 @@ def draw_contents(
 
 
 def draw_lessons(lessons: Mapping[str, Lesson]) -> None:
-    """Those of the experiments, and folded the two about tables."""
+    """Those of the experiments, and folded the one about tables."""
     cards = {
         name: Card(LESSONS.path, name, lesson.title, lesson.page, {"lesson": name})
         for name, lesson in lessons.items()
     }
     st.title("What do the pictures teach?")
     st.text("Each lesson asks you first, and answers with numbers that it computes for you.")
-    of_tables = [cards.pop(entry.title) for entry in (YOUR_DATA, SCOREBOARD)]
+    of_tables = cards.pop(YOUR_DATA.title)
     draw_cards(cards.values(), "cards-lessons")
-    with st.expander("Two lessons about tables: one of your own, and the Scoreboard"):
-        draw_cards(of_tables, "cards-of-tables")
+    with st.expander("A lesson about a table of your own"):
+        draw_cards([of_tables], "cards-of-tables")

@@ -19,12 +19,7 @@ from pages._ui.knobs import query_of
 from pages._ui.site_map import PAGES, Entry, has_lesson
 
 # What writes a preset's code, where that is no experiment with a record.
-_CODE: Mapping[str, str] = MappingProxyType(
-    {
-        "your_data": "gbuq_core.tables.code:table_code",
-        "scoreboard": "gbuq_core.experiments.scoreboard.plan:scoreboard_code",
-    }
-)
+_CODE: Mapping[str, str] = MappingProxyType({"your_data": "gbuq_core.tables.code:table_code"})
 
 
 class PresetOpener(NamedTuple):
@@ -59,6 +54,6 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
     ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic',
-     'Novelty maps', 'Two clocks', 'Beyond the rows', 'Your data', 'Scoreboard']
+     'Novelty maps', 'Two clocks', 'Beyond the rows', 'Your data']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}

@@ -18,14 +18,14 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.experiments.scoreboard.comparing import (
+from benchmarks.tables.comparing import (
     Beside,
     MeanError,
     Published,
     judge,
     mean_error,
 )
+from gbuq_core.errors import InvalidData, InvalidParameter
 
 BOARD_FILE = Path(__file__).with_name("board.json")
 FORMAT = 1

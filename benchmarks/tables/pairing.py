@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.scoreboard.board import Table
-from gbuq_core.experiments.scoreboard.comparing import (
+from benchmarks.tables.board import Table
+from benchmarks.tables.comparing import (
     BETTER,
     ERRORS,
     SAME,
@@ -18,6 +17,7 @@ from gbuq_core.experiments.scoreboard.comparing import (
     MeanError,
     mean_error,
 )
+from gbuq_core.errors import InvalidParameter
 
 LEVEL = 0.05
 WIN, TIE, LOSS = "win", "tie", "loss"
@@ -150,7 +150,7 @@ def tally(
 
     Examples
     --------
-    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> from benchmarks.tables.board import read_board
     >>> all(record.pairs for record in tally(read_board().table("ibug"), "crps", "ibug_cbu"))
     True
     """

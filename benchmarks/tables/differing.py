@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gbuq_core.experiments.scoreboard.board import Board, Finding, Place
-from gbuq_core.experiments.scoreboard.comparing import BETTER, SAME, WORSE, Beside
+from benchmarks.tables.board import Board, Finding, Place
+from benchmarks.tables.comparing import BETTER, SAME, WORSE, Beside
 
 
 class Difference(NamedTuple):
@@ -41,7 +41,7 @@ def list_differences(board: Board, table: str | None = None) -> tuple[Difference
 
     Examples
     --------
-    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> from benchmarks.tables.board import read_board
     >>> {found.beside.word for found in list_differences(read_board())} <= {"better", "worse"}
     True
     """

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from gbuq_core.experiments.scoreboard.board import Board, Place, Table
-from gbuq_core.experiments.scoreboard.comparing import WORSE
-from gbuq_core.experiments.scoreboard.pairing import gain_over, word_of_gain
+from benchmarks.tables.board import Board, Place, Table
+from benchmarks.tables.comparing import WORSE
+from benchmarks.tables.pairing import gain_over, word_of_gain
 
 MET, NOT_MET, OPEN = "met", "not met", "not computed yet"
 MARKS = {MET: "\u25cf", NOT_MET: "\u25cb", OPEN: "\u25d0"}
@@ -88,7 +88,7 @@ def check_bars(board: Board) -> tuple[Bar, ...]:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> from benchmarks.tables.board import read_board
     >>> {bar.verdict for bar in check_bars(read_board())} <= {"met", "not met", "not computed yet"}
     True
     """
