@@ -33,15 +33,15 @@ from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.presentation import markdown_table
 from gbuq_core.projects import (
+    fit_project,
     open_project,
     project_bytes,
-    project_of,
     restore_project,
     score_project,
 )
 from gbuq_core.projects.container import DIGEST, SETTINGS, read_container, write_container
 from gbuq_core.projects.tables import TABLE
-from gbuq_core.tables import ScorePlan, read_table, score_table
+from gbuq_core.tables import ScorePlan, read_table
 
 OUTCOMES = ("refused", "equal", "another project", "odd", "crashed")
 _ODD_VALUES: tuple[Any, ...] = (
@@ -69,15 +69,7 @@ def valid_project(method: str = "sglb") -> bytes:
     if method != plan.method:
         trees = [("n_trees", 8)] if "n_trees" in {k.key for k in METHODS[method].knobs} else []
         plan = ScorePlan(method=method, knobs=tuple(trees))
-    scored = score_table(table, "y", plan=plan, new=table)
-    content = project_bytes(
-        project_of(
-            scored,
-            table,
-            page={"target": ("y",)},
-            with_data=True,
-        )
-    )
+    content = project_bytes(fit_project(table, "y", plan=plan, with_data=True))
     return project_bytes(open_project(content))  # as a library writes what it has read
 
 
@@ -98,7 +90,7 @@ def judge(valid: bytes, changed: bytes) -> tuple[str, str]:
         return _of_sentence(str(error))
     try:
         if project.models is not None and project.data is not None:
-            restore_project(project, new=project.data)
+            restore_project(project, None, project.data)
             score_project(project, project.data)
     except GbuqError as error:
         outcome, sentence = _of_sentence(str(error))

@@ -25,7 +25,7 @@ LONG_SECONDS = 1.0  # a fit that took less does not count: a slider starts many 
 # How to get a smaller file of each kind.
 SMALLER_TABLE = "keep fewer rows or columns, or upload it as Parquet, which is smaller"
 SMALLER_MODEL = "train a model with fewer or smaller trees"
-SMALLER_PROJECT = "save the project without its table, and drop the table as a file of its own"
+SMALLER_PROJECT = "write it with gbuq fit without --with-data"
 
 _MEGABYTE = 10**6
 _LARGEST = 10**12

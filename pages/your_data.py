@@ -11,18 +11,11 @@ from pages._ui.your_data.beside import with_questions, with_unfamiliarity
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.drift import warn_of_second
 from pages._ui.your_data.explore import explore
+from pages._ui.your_data.fitted import open_dropped, show_refused
 from pages._ui.your_data.given import draw_given
 from pages._ui.your_data.head import HEAD, draw_advice, draw_chip, draw_start
 from pages._ui.your_data.lens import show_answer_or_progress
 from pages._ui.your_data.methods import keep_scores
-from pages._ui.your_data.projects import (
-    follow_project,
-    meet_project,
-    open_dropped,
-    restore_project_file,
-    show_project,
-    with_models,
-)
 from pages._ui.your_data.results import show_words
 from pages._ui.your_data.running import show_run, wait_for_run
 from pages._ui.your_data.source import Opened, keep_uploads, open_model, open_second, open_table
@@ -45,7 +38,6 @@ def show_table(choice: str, opened: Opened) -> None:
     chip = head.container(width="content")
     notices, advised, body, reading = (st.container() for _ in range(4))
     settings = st.expander(SETTINGS, key="fold-all-settings")
-    meet_project(opened)
     edits = current_edits(opened)
     schema = apply_edits(opened, edits)
     targets = [column.name for column in schema.columns if column.kind != "empty"]
@@ -54,7 +46,6 @@ def show_table(choice: str, opened: Opened) -> None:
     second = open_second(opened, schema, edits, needed)
     last_row = int((second[1] or opened.table).row_numbers[-1])
     page = page_state(targets, opened.suggested, last_row, splits, scale.refusal, needed)
-    follow_project(page, opened)
     with notices:
         values = open_page(page, places=ControlPlaces(head, HEAD, settings))
     if values.table != choice:  # a control was put back to its default
@@ -64,12 +55,9 @@ def show_table(choice: str, opened: Opened) -> None:
     wanted = wanted_of(opened, edits, values, second)
     estimate = estimate_of(wanted, opened, schema, second[1])
     request = request_of(wanted, opened, schema, second[1], estimate)
-    request, has_models = with_models(request, wanted, opened, second[1])
-    asked = request if has_models else wait_for_run(request, wanted, estimate)
-    (answer,) = ask([asked])
+    (answer,) = ask([wait_for_run(request, wanted, estimate)])
     answer, question = with_questions(called_as_now(answer, opened, second))
     with advised:
-        show_project(wanted, opened, second[1])
         questions = answer.result.scored.questions if answer.fresh else ()
         draw_advice(page, values, schema, scale, questions)
     view = None
@@ -108,7 +96,7 @@ def show_table(choice: str, opened: Opened) -> None:
 
 st.title("Which predictions should you not trust?")
 keep_uploads(open_dropped)
-restore_project_file()
+show_refused()
 open_now = preview(TABLE, PAGE, NOTHING)
 table = open_table(open_now)
 if table is None:

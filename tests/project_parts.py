@@ -10,7 +10,6 @@ SMALL = {
     "n_trees": 8, "n_groups": 2, "trees_per_group": 3, "n_steps": 40, "n_draws": 8, "n_burn_in": 3,
     "n_members": 2, "min_child_samples": 5,
 }  # fmt: skip
-PAGE = {"target": ("y",), "compare": ("IBUG", "VST")}
 
 
 def small_table(n_rows=80, seed=0, name="small.csv"):

@@ -23,8 +23,8 @@ _OF_PROJECT = ("project", "trust", "config", "json", "quiet")
 
 def add_project(add: Callable[..., Any], files: str) -> None:
     """The options of a project; ``files`` says what the files on the line are beside it."""
-    add("--project", metavar="FILE", help="use the models of a project, which gbuq fit or the page "
-        f"wrote, instead of training; {files}")  # fmt: skip
+    add("--project", metavar="FILE", help="use the models of a project, which gbuq fit wrote, "
+        f"instead of training; {files}")  # fmt: skip
     add("--trust", action="store_true", help="with --project: also read models of CatBoost, whose "
         "own reader may crash on files that somebody made up")  # fmt: skip
 
@@ -60,23 +60,16 @@ def restored(
     """A project, its table (TRAIN, unless it holds it), and the rows that its models score."""
     project = opened(options)
     own, second = options.train, options.new
-    for_second = project.models is not None and project.models.protocol == "new_file"
-    if second is None and for_second and (project.data is not None or options.sql):
+    if second is None and (project.data is not None or options.sql):
         own, second = None, own
     table = projects.own_table(project, _named(own, project, options))
-    new = None if second is None else read_file(second, options, to_score=True)
-    check_formats(options, new)
-    return project, table, projects.restore_project(project, table, new)
+    return project, table, projects.restore_project(project, table, _new_rows(second, options))
 
 
 def tables_to_score(
     project: projects.Project, options: argparse.Namespace
-) -> tuple[tables.Table | None, tables.Table | None]:
-    """The project's table if it is there, and the rows to score; without them, the table's own.
-
-    A single file holds the rows to score. If it is the project's table, and the models are for the
-    rows of that table, these are meant.
-    """
+) -> tuple[tables.Table | None, tables.Table]:
+    """The project's table if it is there, and the rows to score. A single file holds these."""
     own, second = options.train, options.new
     if second is None:
         own, second = None, own
@@ -85,17 +78,20 @@ def tables_to_score(
             "With --project and --sql, the project's table comes from the database: give one file "
             "at most, to be scored."
         )
-    new = None
-    if second is not None:
-        new = read_file(second, options, to_score=True)
-        check_formats(options, new)
-    for_own = project.models is not None and project.models.protocol != "new_file"
-    if new is not None and own is None and for_own and new.source.digest == project.source.digest:
-        own, new = second, None
+    new = _new_rows(second, options)
     table = _named(own, project, options)
     if table is not None or project.data is not None:
         table = projects.own_table(project, table)
     return table, new
+
+
+def _new_rows(file: str | None, options: argparse.Namespace) -> tables.Table:
+    """The rows to score, as the line names them."""
+    if file is None:
+        raise InvalidParameter("The models of a project score new rows: give a second file.")
+    new = read_file(file, options, to_score=True)
+    check_formats(options, new)
+    return new
 
 
 def _named(
@@ -112,8 +108,4 @@ def _named(
         )
     if file is not None:
         return tables.read_table(file, options=project.source.options, to_score=True)
-    if project.data is None and project.source.name in {
-        about.key for about in tables.BUILTIN_TABLES
-    }:
-        return tables.load_builtin(project.source.name).table
     return None

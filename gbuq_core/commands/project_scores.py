@@ -22,8 +22,6 @@ from gbuq_core.errors import InvalidParameter
 if TYPE_CHECKING:
     import pandas as pd
 
-_TRAINED = "A model for other rows was trained on its table."
-_OWN_ROWS = "The models of the project score the rows of its own table only."
 _NOT_MEASURED = (
     "How unfamiliar the rows are was not measured, because the project does not hold its table: "
     "name the table before NEW, or fit with --with-data."
@@ -46,7 +44,7 @@ class _Scored(NamedTuple):
 
 
 def score_by_project(options: argparse.Namespace) -> None:
-    """Score the rows of NEW, or those that the project holds, and write them."""
+    """Score the rows of NEW and write them."""
     out = Path(options.out)
     check_project(options, ["out", "unfamiliarity", "sql", "url", "conformal_shift"])
     check_out(out, inputs_of(options))
@@ -68,7 +66,7 @@ def score_by_project(options: argparse.Namespace) -> None:
 
 
 def _score(options: argparse.Namespace) -> _Scored:
-    """Open, train where there is no model for such rows, score, and measure unfamiliarity."""
+    """Open, score, and measure unfamiliarity."""
     from gbuq_core.jobs import stage
 
     project = opened(options)
@@ -81,11 +79,7 @@ def _score(options: argparse.Namespace) -> _Scored:
         project = replace(project, conformal=True)
     with stage(2.0 if measures else 1.0):
         with stage(1.0, span=1.0):
-            for_others = project.models is not None and project.models.protocol == "new_file"
-            if new is not None and table is not None and not for_others:
-                notices = (f"{project.why_no_models or _OWN_ROWS} {_TRAINED}",)
-                project = projects.train_for_new(project, table)
-            if new is not None and table is None:
+            if table is None:
                 rows = projects.score_project(project, new)
                 if measures:
                     notices = (*notices, _NOT_MEASURED)
@@ -97,7 +91,7 @@ def _score(options: argparse.Namespace) -> _Scored:
                 if tables.can_weigh(shift):
                     scored = tables.with_intervals(scored, project.level, True, shift=shift)
                 notices = (*notices, tables.describe_shift(shift))
-        if table is not None and not options.quiet:
+        if not options.quiet:
             questions = tables.ask_about_split(table, scored.training, scored.plan)
             scored = replace(scored, questions=tuple(questions))
         if not measures:

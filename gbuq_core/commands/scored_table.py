@@ -126,8 +126,6 @@ def recipe_of(scoring: Scoring, options: argparse.Namespace) -> tables.TableReci
         task, edits = options.task, edits_of(table.names, options)
     else:
         task, edits = project.task, project.edits
-        if not second:  # which may be written in another way
-            reading = table.source.options
     return tables.TableRecipe(
         source=table.source.name,
         is_builtin=table.source.format == "memory",

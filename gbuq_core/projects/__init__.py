@@ -1,4 +1,4 @@
-"""The project file ``.gbuq``: what a user has made of a table, in one zip archive without pickle.
+"""The project file ``.gbuq``: a table's settings and models, in one zip archive without pickle.
 
 Settings, the columns with the user's corrections, calibration, the trained models
 in their own safe archives and, if wished, the table. ``docs/projects.md`` describes the format.

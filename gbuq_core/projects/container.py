@@ -40,7 +40,7 @@ _END = struct.Struct("<4s4H2LH")  # the end of the directory: counts, size, offs
 _LOCAL_HEADER_BYTES = 30
 _UNIX = 3
 _COPIES = 3
-_ADVICE = "save it without the data"
+_ADVICE = "write it without the data"
 
 
 def write_container(settings: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
@@ -118,7 +118,7 @@ def damaged(why: str) -> ProjectError:
 def foreign() -> ProjectError:
     """The error for a file that `write_container` has never written."""
     return ProjectError(
-        "This is not a gbuq project: choose a file that Save project or save_project has written."
+        "This is not a gbuq project: choose a file that gbuq fit or save_project has written."
     )
 
 

@@ -1,10 +1,9 @@
-"""Projects out of tables, and scored tables out of projects without training again."""
+"""Projects out of tables, and new rows scored by projects without training again."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from gbuq_core.jobs import check_memory
 from gbuq_core.metrics.log_score import FINEST
 from gbuq_core.presentation import counted, short, shown
 from gbuq_core.projects.listed_models import why_method_not_kept
-from gbuq_core.projects.models import estimator_bytes, score_names, why_not_kept
+from gbuq_core.projects.models import score_names
 from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.tables import (
     AddedColumns,
@@ -30,7 +29,6 @@ from gbuq_core.tables import (
     ask_about_split,
     edit_schema,
     estimate_scoring,
-    held_out,
     infer_schema,
     prepare_new,
     prepare_training,
@@ -49,9 +47,8 @@ from gbuq_core.tables.judging import heavy_held
 from gbuq_core.tables.output import added_columns, assemble_output, join_columns
 from gbuq_core.tables.plan import check_level, check_table_method
 from gbuq_core.tables.predicting import predict_rows
-from gbuq_core.tables.scoring import Fits, fit_for_new, fits_of, judge_measured, score_again
+from gbuq_core.tables.scoring import Fits, fit_for_new, judge_measured, score_again
 
-_BYTES_PER_FIT, _BYTES_PER_MODEL = 10_000, 4_000  # besides its trees and rows
 _SAME = 1e-6  # of a score: another processor may change the last digits
 
 
@@ -132,130 +129,32 @@ def fit_project(
     held = HeldOut(rows, training.y[rows], predictions, training.target.classes)
     questions = map(str, ask_about_split(table, training, settled.plan))
     warnings = *heavy_held(training, held), *split_warnings(table, training)
-    return _project(
-        table,
-        training,
-        models=_models("new_file", settled, training, fits, held, scores),
-        notices=tuple(dict.fromkeys((*questions, *warnings, *training.notices))),
-        with_data=with_data,
+    return Project(
+        source=table.source,
+        n_rows=table.n_rows,
+        schema=training.schema,
+        target=training.target,
         plan=plan,
         task=task,
-        edits=edits,
+        edits=edits or Edits(),
         level=level,
         conformal=conformal,
+        models=_models(settled, training, fits, held, scores),
+        data=table if with_data else None,
+        notices=tuple(dict.fromkeys((*questions, *warnings, *training.notices))),
     )
 
 
-def project_of(
-    scored: ScoredTable,
-    table: Table,
-    *,
-    plan: ScorePlan | None = None,
-    task: str | None = None,
-    edits: Edits | None = None,
-    level: float | None = None,
-    conformal: bool | None = None,
-    page: Mapping[str, tuple[str, ...]] | None = None,
-    with_data: bool = False,
-) -> Project:
-    r"""A scored table as a project, which gives the same numbers later without training again.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-        Not cut. Beside a second file, its models go into the project and the second file does not.
-    table : Table
-        The first file.
-    plan : ScorePlan, optional
-        As it was asked for; that of the scored table by default.
-    task, edits, page
-        As in `Project`.
-    level, conformal : float, bool, optional
-        Of the intervals; those of the scored table by default.
-    with_data : bool
-        Whether the project holds the table.
-
-    Examples
-    --------
-    >>> from gbuq_core.projects import project_of, restore_project
-    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
-    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> table = read_table(f"x,y\n{rows}".encode())
-    >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
-    >>> again = restore_project(project_of(scored, table), table)
-    >>> again.frame.equals(scored.frame)
-    True
-    """
-    training = scored.training
-    level = scored.level if level is None else level
-    conformal = scored.conformal if conformal is None else conformal
-    _check_interval(training, level, conformal)
-    settled = Settled(scored.plan, scored.why_ensemble)
-    models = _models(
-        scored.protocol, settled, training, fits_of(scored), held_out(scored), scored.scores
-    )
-    why = why_not_kept(models, training.target.task)
-    return _project(
-        table,
-        training,
-        models=None if why else models,
-        why_no_models=why,
-        with_data=with_data,
-        plan=plan or scored.plan,
-        task=task,
-        edits=edits,
-        page=page,
-        level=level,
-        conformal=conformal,
-    )
-
-
-def estimate_project(scored: ScoredTable, table: Table | None = None) -> int:
-    r"""Roughly how many bytes the project of a scored table has; at most, with its table.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    table : Table, optional
-        If the project is to hold it.
-
-    Examples
-    --------
-    >>> from gbuq_core.projects import estimate_project, project_bytes, project_of
-    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
-    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> table = read_table(f"x,y\n{rows}".encode())
-    >>> scored = score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20))
-    >>> ratio = estimate_project(scored) / len(project_bytes(project_of(scored, table)))
-    >>> 0.5 < ratio < 2.0
-    True
-    """
-    fits = scored.fits
-    trees = sum(_model_bytes(model.estimator) for model in fits)
-    n_models = len(scored.models) + len(scored.measured)
-    about = _BYTES_PER_FIT * len(fits) + _BYTES_PER_MODEL * n_models
-    rows = 8 * len(scored.training.y) * (len(fits) + 3)
-    return trees + about + rows + (0 if table is None else table.data.nbytes)
-
-
-def _model_bytes(model: Any) -> int:
-    """How many bytes a model takes, or its file where nobody can tell."""
-    known = getattr(model, "memory_bytes_", None)
-    return len(estimator_bytes(model)) if known is None else int(known)
-
-
-def restore_project(
-    project: Project, table: Table | None = None, new: Table | None = None
-) -> ScoredTable:
-    """The scored table of a project, from its models: the same numbers, and nothing is fitted.
+def restore_project(project: Project, table: Table | None, new: Table) -> ScoredTable:
+    """New rows scored beside a project's table, as `score_table` does; nothing is fitted.
 
     Parameters
     ----------
     project : Project
-    table : Table, optional
-        The project's own table; needed where the project does not hold it.
-    new : Table, optional
-        A second file, if the models were trained for one (``models.protocol`` is "new_file").
+    table : Table or None
+        The project's own table; None where the project holds it.
+    new : Table
+        The rows to score.
 
     Returns
     -------
@@ -265,17 +164,10 @@ def restore_project(
     Raises
     ------
     ProjectError
-        If the table is another one, or there are no models for these rows.
+        If the table is another one, or the models are not read.
     """
     table = own_table(project, table)
     models = _models_of(project)
-    if (new is None) != (models.protocol != "new_file"):
-        raise ProjectError(
-            "The models of the project were trained to score other rows: give a second file."
-            if new is None
-            else "The models of the project were trained to score its own rows only: train again "
-            "to score a second file."
-        )
     training = _prepare_again(project, models, table)
     settled = Settled(models.plan, models.why_ensemble)
     scored = score_again(table, training, models.fits, settled, new)
@@ -301,10 +193,7 @@ def _prepare_again(project: Project, models: ProjectModels, table: Table) -> Pre
 
 
 def score_project(project: Project, new: Table) -> ScoredRows:
-    """Score other rows with a project's models; its own table is not needed.
-
-    Where the models were trained for the table's own rows only and the project holds the table,
-    models for other rows are trained first.
+    """Score new rows with a project's models; its own table is not needed.
 
     Parameters
     ----------
@@ -319,12 +208,10 @@ def score_project(project: Project, new: Table) -> ScoredRows:
     Raises
     ------
     ProjectError
-        If the project has no models for other rows, nor its table to train them.
+        If the models are not read.
     InvalidData
         If columns are missing or hold something else.
     """
-    if project.models is None or project.models.protocol != "new_file":
-        project = train_for_new(project)
     models = _models_of(project)
     none = np.zeros(0)
     X = pd.DataFrame({feature.name: none for feature in models.features})
@@ -342,33 +229,6 @@ def score_project(project: Project, new: Table) -> ScoredRows:
         columns = added_columns(prepared, predictions, ends, {}, project.level)
         frame, added = join_columns(own, columns, added.renamed)
     return ScoredRows(frame, added, predictions, (*new.notices, *prepared.notices, *renamed))
-
-
-def train_for_new(project: Project, table: Table | None = None) -> Project:
-    """The project with models that score other rows, trained on its table.
-
-    Raises
-    ------
-    ProjectError
-        If the table is not there, or is another one.
-    """
-    if table is None and project.data is None:
-        raise ProjectError(
-            "The project has no model for other rows, and not its table to train one: open it with "
-            "its table, or make it with fit_project."
-        )
-    fitted = fit_project(
-        own_table(project, table),
-        project.target.name,
-        task=project.task,
-        edits=project.edits,
-        plan=project.plan,
-        level=project.level,
-        conformal=project.conformal,
-    )
-    return replace(
-        project, models=fitted.models, why_no_models="", schema=fitted.schema, target=fitted.target
-    )
 
 
 def own_table(project: Project, table: Table | None) -> Table:
@@ -419,17 +279,12 @@ def describe_project(project: Project) -> tuple[str, ...]:
         sentences.append(f"{counted(n_corrected, 'column is corrected', 'columns are corrected')}.")
     models = project.models
     if models is None:
-        return (*sentences, project.why_no_models or _NO_MODELS)
-    n_models = len({id(model.rows) for model in models.fits.models})
-    use = "score any new rows" if models.protocol == "new_file" else "score the rows of the table"
-    sentences.append(f"{counted(n_models, 'trained model')} ({models.plan.method}) can {use}.")
+        return (*sentences, project.why_no_models)
+    sentences.append(f"A trained model ({models.plan.method}) can score any new rows.")
     sentences.append(
         f"On {counted(int(models.scores['n_rows']), 'held-out row')}: {_scores_text(models)}."
     )
     return tuple(sentences)
-
-
-_NO_MODELS = "There are no models in the project."
 
 
 def _scores_text(models: ProjectModels) -> str:
@@ -442,29 +297,14 @@ def _scores_text(models: ProjectModels) -> str:
                      if name in labels)  # fmt: skip
 
 
-def _project(table: Table, training: Prepared, with_data: bool, **settings: Any) -> Project:
-    """A project of a prepared table; mappings among the settings are copied, None is empty."""
-    settings["page"] = dict(settings.get("page") or {})
-    settings["edits"] = settings["edits"] or Edits()
-    return Project(
-        source=table.source,
-        n_rows=table.n_rows,
-        schema=training.schema,
-        target=training.target,
-        data=table if with_data else None,
-        **settings,
-    )
-
-
 def _models(
-    protocol: str, settled: Settled, training: Prepared, fits: Fits, held: HeldOut, scores: Scores
+    settled: Settled, training: Prepared, fits: Fits, held: HeldOut, scores: Scores
 ) -> ProjectModels:
     classes = bool(training.target.classes)
     known = training.y[training.known]
     distances = np.empty(0) if classes else np.sort(conformal_distances(held, training))
     least = 0.0 if classes else smallest_std(known, settled.plan.scale == "log")
     return ProjectModels(
-        protocol,
         settled.plan,
         settled.reason,
         training.features,
@@ -482,7 +322,7 @@ def _scores(scores: Any, task: str) -> dict[str, float]:
 
 def _models_of(project: Project) -> ProjectModels:
     if project.models is None:
-        raise ProjectError(project.why_no_models or f"{_NO_MODELS[:-1]}: train again.")
+        raise ProjectError(project.why_no_models)
     return project.models
 
 

@@ -40,12 +40,11 @@ from gbuq_core.projects.forms import (
     row_of,
     whole,
 )
-from gbuq_core.projects.listed_models import read_listed, why_method_not_kept, write_listed
+from gbuq_core.projects.listed_models import read_listed, write_listed
 from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.projects.settings import PLAN, check_plan
 from gbuq_core.tables import FittedModel, ScorePlan
 from gbuq_core.tables.cleaning import Feature
-from gbuq_core.tables.estimating import PROTOCOLS
 from gbuq_core.tables.predicting import ListedModel
 from gbuq_core.tables.scoring import Fits, Measured
 from gbuq_core.tables.written_dates import DATE_PARTS
@@ -64,20 +63,18 @@ _SPREAD = plain("a number from 0", lambda value: is_number(value) and value >= 0
 # NaN where it does not apply.
 _SCORE = plain("a number", lambda value: type(value) in (int, float), float)
 _HEADER = {
-    "protocol": one_of(PROTOCOLS),
     "plan": PLAN,
     "why_ensemble": TEXT,
     "features": list_of(row_of(TEXT, TEXT, one_of(("", *DATE_PARTS))), 100_000),
     "fits": list_of(whole(0, MAX_MODELS - 1), _MOST_CLOCKS),
-    "n_measured": whole(0, _MOST_CLOCKS),
     "clocks": list_of(FLAG, _MOST_CLOCKS + 1),
     "spread": _SPREAD,
     "smallest_std": _SPREAD,
 }
 NEWER = "A newer gbuq has trained the models, and this one cannot read them: update gbuq."
 OLDER = (
-    "gbuq 0.2 has trained the models, and this version does not read them: train again, with the "
-    "same table and settings, to get the same numbers."
+    "An earlier gbuq has trained the models, and this version does not read them: train again, "
+    "with the same table and settings, to get the same numbers."
 )
 CATBOOST = (
     "The models hold trees of CatBoost, which are only read from files that you trust: open the "
@@ -88,15 +85,6 @@ CATBOOST = (
 def score_names(task: str) -> tuple[str, ...]:
     """The scores that a project keeps."""
     return _SCORES[task]
-
-
-def why_not_kept(models: ProjectModels, task: str) -> str:
-    """Why these models cannot be in a file, in one sentence; empty if they can."""
-    if why := why_method_not_kept(models.plan, task):
-        return why
-    if len(_rows_of_fits(models.fits)) > MAX_MODELS:
-        return f"There are more than {MAX_MODELS} models, which a project does not hold."
-    return ""
 
 
 def write_models(models: ProjectModels) -> dict[str, bytes]:
@@ -111,15 +99,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
     arrays: dict[str, NDArray[Any]] = {
         f"rows_{number_}": np.asarray(learnt, np.int64) for number_, learnt in enumerate(rows)
     }
-    arrays |= {
-        "model_of_row": np.asarray(fits.model_of_row, np.int64),
-        "held": np.asarray(fits.held, np.bool_),
-        "distances": np.asarray(models.distances, np.float64),
-    }
-    if fits.fold is not None:
-        arrays["fold"] = np.asarray(fits.fold, np.int64)
-    if fits.in_training is not None:
-        arrays["in_training"] = np.asarray(fits.in_training, np.bool_)
+    arrays["distances"] = np.asarray(models.distances, np.float64)
     for number_, part in enumerate(fits.measured):
         arrays[f"measured_{number_}"] = np.asarray(part.rows, np.int64)
     clocks = [getattr(model.estimator, "clocks_", None) for model in every]
@@ -128,12 +108,10 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
             arrays[f"clocks_{number_}_{name}"] = np.asarray(value)
     header = {
         "kind": _KIND,
-        "protocol": models.protocol,
         "plan": models.plan.as_json(),
         "why_ensemble": models.why_ensemble,
         "features": [list(feature) for feature in models.features],
         "fits": [next(k for k, r in enumerate(rows) if r is model.rows) for model in every],
-        "n_measured": len(fits.measured),
         "clocks": [own_clocks is not None for own_clocks in [fits.clocks, *clocks]],
         "spread": float(models.spread),
         "smallest_std": float(models.smallest_std),
@@ -183,7 +161,7 @@ def _read(
     own = {name: value for name, value in header.items() if name not in _OF_ARCHIVE}
     scores = parts(**dict.fromkeys(_SCORES[task], _SCORE))
     head = parts(**_HEADER, scores=scores)(own, place)
-    protocol, plan = head["protocol"], head["plan"]
+    plan = head["plan"]
     check_plan(plan, task, names, place.inner(".plan"))
     features = tuple(Feature(*feature) for feature in head["features"])
     once = len({feature.name for feature in features}) == len(features) >= 1
@@ -196,14 +174,14 @@ def _read(
     every, of_table = _read_every_model(
         head, arrays, members, _Wanted(project, plan, features, trust)
     )
-    fits = _read_fits(head, arrays, every, of_table, protocol, n_rows)
+    fits = _read_fits(arrays, every, of_table, n_rows)
     distances = take(arrays, "distances", np.float64, (None,))
     rising = not np.isnan(distances).any() and (np.diff(distances) >= 0.0).all()
     n_held = int(fits.held.sum()) if task == "regression" else 0
     must = f"hold {n_held:,} rising numbers, one for each held-out row of a regression"
     place.inner(".distances").require(rising and len(distances) == n_held, must)
     return ProjectModels(
-        protocol, plan, head["why_ensemble"], features, fits, head["spread"], head["smallest_std"],
+        plan, head["why_ensemble"], features, fits, head["spread"], head["smallest_std"],
         distances, head["scores"],
     )  # fmt: skip
 
@@ -244,38 +222,19 @@ def _read_every_model(
     return every, of_table
 
 
-def _read_fits(
-    head: Mapping[str, Any],
-    arrays: Arrays,
-    every: list[FittedModel],
-    clocks: Any,
-    protocol: str,
-    n_rows: int,
-) -> Fits:
-    """Which rows each of the models judges."""
-    n_measured = head["n_measured"]
-    n_models = len(every) - n_measured
-    is_new = protocol == "new_file"
-    wanted = max(1, len(every) - 1) if is_new else 0
-    must = f"models.n_measured must be {wanted} with {len(every)} models and protocol {protocol}"
-    require(n_measured == wanted < len(every), must)
-    held = take(arrays, "held", np.bool_, (n_rows,))
+def _read_fits(arrays: Arrays, every: list[FittedModel], clocks: Any, n_rows: int) -> Fits:
+    """The model that scores new rows, and which rows each of the others judges."""
+    whole_model, *others = every
+    require(others, "a model is missing")
     measured = tuple(
-        Measured(model, _rows(arrays, f"measured_{k}", n_rows))
-        for k, model in enumerate(every[n_models:])
+        Measured(model, _rows(arrays, f"measured_{k}", n_rows)) for k, model in enumerate(others)
     )
-    if is_new:
-        judged = np.sort(np.concatenate([part.rows for part in measured]))
-        same = np.array_equal(judged, np.flatnonzero(held))
-        require(same, "the rows that its models judge are not those that were held out")
-    fold = take(arrays, "fold", np.int64, (n_rows,)) if "fold" in arrays else None
-    known = fold is None or ((fold >= 0) & (fold <= _MOST_CLOCKS)).all()
-    require(known, f"the folds of its rows must be numbers from 0 to {_MOST_CLOCKS}")
-    learnt = take(arrays, "in_training", np.bool_, (n_rows,)) if "in_training" in arrays else None
-    model_of_row = take(arrays, "model_of_row", np.int64, (0 if is_new else n_rows,))
-    inside = (model_of_row >= 0).all() and (model_of_row < n_models).all()
-    require(inside and bool(held.any()), "a row has no model")
-    return Fits(tuple(every[:n_models]), model_of_row, fold, learnt, measured, clocks, held)
+    held = np.zeros(n_rows, np.bool_)
+    for _, rows in measured:
+        require(not held[rows].any(), "two of its models judge the same row")
+        held[rows] = True
+    none = np.zeros(0, np.int64)
+    return Fits((whole_model,), none, None, None, measured, clocks, held)
 
 
 _OF_ARCHIVE = ("format", "version", "arrays", "kind")

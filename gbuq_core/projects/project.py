@@ -19,9 +19,6 @@ class ProjectModels(NamedTuple):
 
     Attributes
     ----------
-    protocol : str
-        "new_file" where a model of all rows is among them, which scores any new rows; else
-        "out_of_fold" or "held_out", where each row of the table has a model that did not learn it.
     plan : ScorePlan
         With an automatic ensemble settled.
     why_ensemble : str
@@ -29,7 +26,8 @@ class ProjectModels(NamedTuple):
     features : tuple of Feature
         The columns that the models take.
     fits : Fits
-        The models, the rows that each one learnt from, and those that it judges.
+        The model that scores new rows, and those that gave the scores, each with the rows that it
+        learnt from and those that it judges.
     spread : float
         Std of the target, in its units; of codes of classes for a classification.
     smallest_std : float
@@ -42,7 +40,6 @@ class ProjectModels(NamedTuple):
         ``calibration_error``.
     """
 
-    protocol: str
     plan: ScorePlan
     why_ensemble: str
     features: tuple[Feature, ...]
@@ -55,10 +52,9 @@ class ProjectModels(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """A table's settings, corrections and models, as one file keeps them.
+    """A table's settings, corrections and models, as one file keeps them, to score new rows.
 
-    `project_of` makes one of a scored table, `fit_project` trains one, `save_project` and
-    `open_project` write and read it.
+    `fit_project` trains one, `save_project` and `open_project` write and read it.
 
     Attributes
     ----------
@@ -79,11 +75,9 @@ class Project:
         Of the intervals.
     conformal : bool
         Whether these are conformal.
-    page : mapping of str to tuple of str
-        Settings of the page "Your data" as a link has them.
     models : ProjectModels or None
     why_no_models : str
-        Why there are none, in one sentence; empty where they are there or were not asked for.
+        Why they are not read, in one sentence; empty where they are there.
     data : Table or None
         The table itself.
     written_by : str
@@ -102,7 +96,6 @@ class Project:
     edits: Edits = field(default_factory=Edits)
     level: float = 0.9
     conformal: bool = False
-    page: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     models: ProjectModels | None = None
     why_no_models: str = ""
     data: Table | None = None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.errors import ProjectError
 from gbuq_core.projects.container import (
     MINOR,
     OF_CONTAINER,
@@ -19,7 +19,7 @@ from gbuq_core.projects.container import (
     write_project,
 )
 from gbuq_core.projects.forms import TEXT, JsonPlace, list_of, parts
-from gbuq_core.projects.models import STATE, read_models, why_not_kept, write_models
+from gbuq_core.projects.models import STATE, read_models, write_models
 from gbuq_core.projects.project import Project
 from gbuq_core.projects.settings import read_settings, write_settings
 from gbuq_core.projects.tables import TABLE, read_table, write_table
@@ -36,10 +36,8 @@ def project_bytes(project: Project) -> bytes:
 
     Raises
     ------
-    InvalidParameter
-        If the project holds models that cannot be in a file (`project_of` leaves them out).
     ProjectError
-        If it would be too large, or its table cannot be held.
+        If its models were not read, it would be too large, or its table cannot be held.
 
     Examples
     --------
@@ -52,12 +50,9 @@ def project_bytes(project: Project) -> bytes:
     >>> project_bytes(open_project(content)) == content
     True
     """
-    members: dict[str, bytes] = {}
-    if project.models is not None:
-        why = why_not_kept(project.models, project.target.task)
-        if why:
-            raise InvalidParameter(why)
-        members |= write_models(project.models)
+    if project.models is None:
+        raise ProjectError(project.why_no_models)
+    members = write_models(project.models)
     notices: list[str] = []
     if project.data is not None:
         members[TABLE] = write_table(project.data)
@@ -76,7 +71,7 @@ def save_project(project: Project, target: Any) -> None:
     Parameters
     ----------
     project : Project
-        Of `fit_project` or `project_of`.
+        Of `fit_project`.
     target : path or binary file
         A path is replaced once the whole file is written.
 
@@ -130,7 +125,7 @@ def open_project(source: Any, *, trust: bool = False) -> Project:
     >>> open_project(b"PK and something else")
     Traceback (most recent call last):
         ...
-    gbuq_core.errors.ProjectError: This is not a gbuq project: choose a file that Save project or
+    gbuq_core.errors.ProjectError: This is not a gbuq project: choose a file that gbuq fit or
     save_project has written.
     """
     about, members = read_container(read_bytes(source))
@@ -144,14 +139,11 @@ def open_project(source: Any, *, trust: bool = False) -> Project:
             project = replace(project, data=read_table(members[TABLE], project, notices))
         else:
             require(not notices, "its table is missing")
-        has_models = any(name.startswith("models/") for name in members)
-        require(has_models == (STATE in members), "a model is missing")
-        if has_models:
-            models = read_models(members, project, newer, trust)
-            if isinstance(models, str):
-                return replace(project, why_no_models=models)
-            project = replace(project, models=models)
-    return project
+        require(STATE in members, "a model is missing")
+        models = read_models(members, project, newer, trust)
+    if isinstance(models, str):
+        return replace(project, why_no_models=models)
+    return replace(project, models=models)
 
 
 def _own_version() -> str:

@@ -98,8 +98,6 @@ _SETTINGS = parts(
     keep_words=(list_of(TEXT), ()),
     level=above(0, 1),
     conformal=FLAG,
-    page=by_name(list_of(TEXT, 100), 200),
-    why_no_models=TEXT,
 )
 
 
@@ -119,8 +117,6 @@ def write_settings(project: Project) -> dict[str, Any]:
         "keep_words": list(project.edits.keep_words),
         "level": project.level,
         "conformal": project.conformal,
-        "page": {name: list(texts) for name, texts in project.page.items()},
-        "why_no_models": project.why_no_models,
     }
 
 

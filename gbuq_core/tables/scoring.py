@@ -627,26 +627,11 @@ def score_prepared(
 
 
 def score_again(
-    table: Table, training: Prepared, fits: Fits, settled: Settled, new: Table | None = None
+    table: Table, training: Prepared, fits: Fits, settled: Settled, new: Table
 ) -> ScoredTable:
-    """What `score_table` returned, from the models that it trained: nothing is fitted."""
-    began = time.perf_counter()
-    scored = training if new is None else prepare_new(new, training)
-    protocol = choose_protocol(int(training.known.sum()), new is not None)
-    return _put_together(table, new, training, scored, settled, protocol, fits, began)
-
-
-def fits_of(scored: ScoredTable) -> Fits:
-    """The models of a scored table, for `score_again`."""
-    names, n_rows = scored.added.names, len(scored.training.y)
-    fold = in_training = None
-    if "fold" in names:
-        fold = scored.frame["fold"].fillna(0).to_numpy(np.int64)
-    if "in_training" in names:
-        in_training = scored.frame["in_training"].to_numpy(np.bool_)
-    rows = np.zeros(0, np.int64) if scored.protocol == "new_file" else scored.model_of_row
-    assert len(rows) in (0, n_rows)
-    return Fits(scored.models, rows, fold, in_training, scored.measured, scored.clocks, scored.held)
+    """What `score_table` returned beside a second file, from its models: nothing is fitted."""
+    began, scored = time.perf_counter(), prepare_new(new, training)
+    return _put_together(table, new, training, scored, settled, "new_file", fits, began)
 
 
 def _put_together(

@@ -10,7 +10,7 @@ What holds for every page:
   so a link restores the page in a fresh private window, and Back and Forward work.
 - Streamlit keeps a bound value under its key when the reader goes to another page. Two pages may
   both have ``trees`` with different ranges, so what belongs to a page is put back by `open_page`.
-- ``change(STATE, trees=500)`` sets values from code (a click on a picture, say) and reruns.
+- ``change_next(STATE, trees=500)`` sets values from a callback, for the run that follows.
 """
 
 from __future__ import annotations
@@ -203,15 +203,8 @@ def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(**fresh)
 
 
-def change(page: PageState, **values: Any) -> NoReturn:
-    """Set knobs from code and run the page again."""
-    change_next(page, **values)
-    st.rerun()
-    raise AssertionError("st.rerun returned")
-
-
 def change_next(page: PageState, **values: Any) -> None:
-    """Set knobs in the run that follows: in a button's callback. Raises as `change` does."""
+    """Set knobs in the run that follows: in a button's callback."""
     knobs = {knob.key: knob for knob in page.knobs}
     for key, value in values.items():
         if key not in knobs or problem_with(knobs[key], value):

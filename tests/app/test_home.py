@@ -206,7 +206,7 @@ def test_a_project_that_is_dropped_at_start_is_read_as_one():
     settle(at, lambda: any("project" in text.value for text in at.text))
     assert not at.exception
     texts = " ".join(text.value for text in at.text)
-    assert "choose a file that Save project" in texts
+    assert "choose a file that gbuq fit" in texts
     assert "in the place of" not in texts
 
 

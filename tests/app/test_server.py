@@ -152,7 +152,7 @@ def test_models_projects_and_second_files_keep_to_the_limits_too(limits):
     )
     at.file_uploader(key="upload_model").set_value(None).run()
     drop(at, large, "old.gbuq", "upload")
-    expect(at, "save the project without its table", "Nothing on this page has changed.")
+    expect(at, "gbuq fit without --with-data", "Nothing on this page has changed.")
     drop(at, csv_of(Mxcolumn=np.arange(91.0), town=["Ulm"] * 91), "new.csv", "upload_second")
     expect(at, "The second file cannot be scored. The table has 91 rows, more than the 90")
 

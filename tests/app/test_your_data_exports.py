@@ -149,7 +149,7 @@ def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_pat
     assert (tmp_path / "scored.csv").read_bytes() == written
     labels = [button.label for button in at.get("download_button")]
     files = ["All rows (CSV)", "All rows (Parquet)", "Code (Python)", "Notebook", "Page (HTML)"]
-    assert labels == [*files, "Save project"]
+    assert labels == files
     report = offered["your-data.html"]()
     assert len(report) < 10e6
     names = [picture["name"] for picture in curves_of(report.decode())]

@@ -7,17 +7,15 @@ import pandas as pd
 import pytest
 from command_parts import code_of, printed, record_of, refusal
 
-from gbuq_core.projects import project_of, save_project
-from gbuq_core.tables import ScorePlan, load_builtin, read_table, score_table
+from gbuq_core.tables import load_builtin
 
 MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
-PLAN = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
 CUT = ["--truncation-step", "5", "--most-members", "2"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A table, new rows, and projects: for other rows, with the table, and for its own rows."""
+    """A table, new rows, and projects without and with the table."""
     path = tmp_path_factory.mktemp("projects")
     rng = np.random.default_rng(0)
     x, group = rng.uniform(-2, 2, 150), rng.choice(["a", "b"], 150)
@@ -28,16 +26,17 @@ def folder(tmp_path_factory):
     fit = ["fit", path / "rows.csv", "--target", "y", "--drop", "code", "--quiet", *MODEL]
     assert code_of(*fit, "--out", path / "new.gbuq") == 0
     assert code_of(*fit, "--with-data", "--level", "0.8", "--out", path / "whole.gbuq") == 0
-    table = read_table(path / "rows.csv")
-    scored = score_table(table, "y", plan=PLAN)
-    save_project(project_of(scored, table), path / "own.gbuq")
     return path
 
 
+WITHOUT = ["new.gbuq", "rows.csv", "new.csv"]
 # The files after a project, and the line that trains on the same.
 FILES = {
-    "own rows": (["own.gbuq", "rows.csv"], ["rows.csv"], []),
-    "other rows": (["new.gbuq", "rows.csv", "new.csv"], ["rows.csv", "new.csv"], ["--drop=code"]),
+    "without the table": (
+        ["new.gbuq", "rows.csv", "new.csv"],
+        ["rows.csv", "new.csv"],
+        ["--drop=code"],
+    ),
     "with the table": (["whole.gbuq", "new.csv"], ["rows.csv", "new.csv"], ["--drop=code"]),
 }
 
@@ -95,24 +94,6 @@ def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
         assert NOT_MEASURED not in capsys.readouterr().err
 
 
-def test_a_project_for_its_own_rows_trains_for_others_and_says_so(
-    folder, tmp_path, capsys, monkeypatch
-):
-    monkeypatch.chdir(folder)
-    outs = [tmp_path / name for name in ("later.csv", "direct.csv")]
-    look = ["--unfamiliarity=no", "--out"]
-    line = ["score", "rows.csv", "new.csv", "--project", "own.gbuq", *look, outs[0]]
-    assert code_of(*line) == 0
-    assert (
-        "Note: The models of the project score the rows of its own table only. A model for other "
-        "rows was trained on its table.\n" in capsys.readouterr().err
-    )
-    printed(capsys, "score", "rows.csv", "new.csv", "--target=y", *MODEL, *look, outs[1])
-    assert outs[0].read_bytes() == outs[1].read_bytes()
-    assert code_of("score", "new.csv", "--project", "own.gbuq", *look, outs[0]) == 2
-    assert "not its table to train one" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("case", FILES)
 def test_the_report_is_the_one_of_the_fit(case, folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(folder)
@@ -129,16 +110,8 @@ def test_the_report_is_the_one_of_the_fit(case, folder, tmp_path, capsys, monkey
     assert later | {"out": "", "bytes": 0} == direct | {"out": "", "bytes": 0}
 
 
-def test_a_built_in_table_and_a_query_need_no_file(tmp_path, capsys):
-    table = load_builtin("wine").table
-    scored = score_table(table, "alcohol", plan=PLAN)
-    save_project(project_of(scored, table), tmp_path / "wine.gbuq")
-    look = ["--project", tmp_path / "wine.gbuq", "--unfamiliarity=no"]
-    explained = record_of(capsys, "explain", *look, "--row", 3)
-    assert explained["prediction"] == scored.frame["prediction"].iloc[2]
-    printed(capsys, "report", *look, "--out", tmp_path / "r.html")
-    assert "load_builtin(" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    rows = table.data.to_pandas()
+def test_a_query_needs_no_file(tmp_path, capsys):
+    rows = load_builtin("wine").table.data.to_pandas()
     with sqlite3.connect(tmp_path / "rows.db") as database:
         rows.to_sql("wine", database, index=False)
     database.close()
@@ -156,16 +129,21 @@ def test_a_built_in_table_and_a_query_need_no_file(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["own.gbuq"], 'does not hold its table: give "rows.csv" with it'),
-        (["own.gbuq", "new.csv"], '"new.csv" is not the table of the project'),
-        (["own.gbuq", "rows.csv", "new.csv"], "to score its own rows only"),
+        (["new.gbuq"], 'does not hold its table: give "rows.csv" with it'),
+        (["new.gbuq", "new.csv"], '"new.csv" is not the table of the project'),
         (["new.gbuq", "rows.csv"], "give a second file"),
         (["whole.gbuq"], "give a second file"),
-        (["own.gbuq", "rows.csv", "--row=121"], "There is no row 121: the file has 120 rows."),
-        (["own.gbuq", "rows.csv", "--trees=9"], "--trees does not go with --project"),
-        (["own.gbuq", "rows.csv", "--seed=9"], "--seed does not go with --project"),
-        (["own.gbuq", "rows.csv", "--model", "m.cbm"], "both give a model"),
-        (["own.gbuq", "rows.csv", "--burn-in=3"], "--burn-in does not go with --method sglb"),
+        (
+            ["new.gbuq", "rows.csv", "new.csv", "--row=31"],
+            "There is no row 31: the file has 30 rows.",
+        ),
+        (["new.gbuq", "rows.csv", "--trees=9"], "--trees does not go with --project"),
+        (["new.gbuq", "rows.csv", "--seed=9"], "--seed does not go with --project"),
+        (["new.gbuq", "rows.csv", "--model", "m.cbm"], "both give a model"),
+        (
+            ["new.gbuq", "rows.csv", "new.csv", "--burn-in=3"],
+            "--burn-in does not go with --method sglb",
+        ),
         (["rows.csv"], "not a gbuq project"),
     ],
 )

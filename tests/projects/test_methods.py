@@ -19,7 +19,6 @@ from gbuq_core.projects import (
     making,
     open_project,
     project_bytes,
-    project_of,
     restore_project,
     score_project,
 )
@@ -27,7 +26,7 @@ from gbuq_core.projects.container import read_container, write_container
 from gbuq_core.projects.models import CATBOOST, NEWER
 from gbuq_core.tables import Edits, ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
 from gbuq_core.tables.plan import BOOSTED, table_methods
-from tests.project_parts import plan_of, quick, small_table
+from tests.project_parts import plan_of, small_table
 
 CASES = [
     (task, key)
@@ -72,7 +71,7 @@ def new():
 _ELSEWHERE = """
 import hashlib, json, sys
 from pathlib import Path
-from gbuq_core.projects import open_project, restore_project, score_project
+from gbuq_core.projects import open_project, score_project
 from gbuq_core.tables import read_table, to_csv_bytes
 from gbuq_core.trees.importers import catboost_source
 
@@ -88,8 +87,7 @@ folder, digests = Path(sys.argv[1]), {}
 new = read_table(folder / "new.csv", to_score=True)
 for path in folder.glob("*.gbuq"):
     project = open_project(path, trust=True)
-    scored = restore_project(project) if project.data else score_project(project, new)
-    frame = scored.frame
+    frame = score_project(project, new).frame
     digests[path.stem] = hashlib.sha256(to_csv_bytes(frame)).hexdigest()
 print(json.dumps(digests))
 """
@@ -97,10 +95,7 @@ print(json.dumps(digests))
 
 def test_another_process_gives_the_same_numbers(table, new, tmp_path):
     """The scored rows before a project was written, and in one other process for all methods."""
-    scored = score_table(table, "y", plan=quick())
-    here = {"own rows": hashlib.sha256(to_csv_bytes(scored.frame)).hexdigest()}
-    own = project_bytes(project_of(scored, table, with_data=True))
-    (tmp_path / "own rows.gbuq").write_bytes(own)
+    here = {}
     (tmp_path / "new.csv").write_bytes(to_csv_bytes(new.data.to_pandas()))
     for task, key in CASES:
         if METHODS[key].missing():
@@ -126,12 +121,12 @@ def test_another_process_gives_the_same_numbers(table, new, tmp_path):
         ("classification", "vrf", {"split": "group", "split_column": "group"}),
     ],
 )
-def test_the_scored_table_comes_back(task, key, more, table):
+def test_the_scored_table_comes_back(task, key, more, table, new):
     used = {"x": False} if METHODS[key].complete else {}
     schema = edit_schema(table, infer_schema(table), {}, used, {})
-    scored = score_table(table, TARGETS[task], schema=schema, plan=plan_of(key, **more))
-    content = project_bytes(project_of(scored, table, with_data=True))
-    again = restore_project(open_project(content))
+    scored = score_table(table, TARGETS[task], schema=schema, plan=plan_of(key, **more), new=new)
+    content = project_bytes(fitted(task, key, table, **more))
+    again = restore_project(open_project(content), table, new)
     pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
     assert repr(again.scores) == repr(scored.scores)
 
@@ -155,14 +150,14 @@ def test_what_cannot_be_kept_is_refused_before_training(own_method, table):
         fit_project(table, "y", plan=ScorePlan(method="straight"))
 
 
-def test_trees_of_catboost_need_trust(table):
+def test_trees_of_catboost_need_trust(table, new):
     pytest.importorskip("catboost")
     content = project_bytes(fitted("regression", "knn_cb", table))
     opened = open_project(content)
     assert opened.models is None
     assert opened.why_no_models == CATBOOST
     with pytest.raises(ProjectError, match=r"--trust\)"):
-        restore_project(opened, table)
+        restore_project(opened, table, new)
 
 
 def test_a_missing_package_is_told(table, monkeypatch):

@@ -12,7 +12,6 @@ from gbuq_core.projects import (
     fit_project,
     open_project,
     project_bytes,
-    project_of,
     restore_project,
     save_project,
     score_project,
@@ -26,7 +25,7 @@ from gbuq_core.tables import (
     score_table,
     with_intervals,
 )
-from tests.project_parts import PAGE, quick, small_table
+from tests.project_parts import quick, small_table
 
 PLANS = {
     "independent": ("y", quick(ensemble="independent")),
@@ -50,38 +49,18 @@ def new():
     return small_table(30, 1, "new.csv")
 
 
-def saved(scored, table, **more):
-    return project_of(scored, table, page=PAGE, **more)
-
-
 def test_rows_keep_their_numbers_and_long_numbers_their_digits():
     text = "key,x,y\n" + "".join(f"{2**60 + k},{k % 7},{k % 7 + k % 3}\n\n" for k in range(40))
     plain = read_table(text.encode())
     keys = pa.chunked_array([pa.array(range(2**63, 2**63 + 40), pa.uint64())])
     table = plain._replace(data=plain.data.set_column(0, "key", keys))
-    scored = score_table(table, "y", plan=quick(n_trees=20))
-    project = open_project(project_bytes(project_of(scored, table, with_data=True)))
-    again = restore_project(project)
-    assert again.scored.row_numbers.tolist() == list(range(1, 80, 2))
-    assert again.frame["key"].tolist() == list(range(2**63, 2**63 + 40))
+    project = fit_project(table, "y", plan=quick(n_trees=20), with_data=True)
+    data = open_project(project_bytes(project)).data
+    assert data.row_numbers.tolist() == list(range(1, 80, 2))
+    assert data.data["key"].to_pylist() == list(range(2**63, 2**63 + 40))
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_numbers_are_the_same(name, table, new):
-    target, plan = PLANS[name]
-    scored = score_table(table, target, plan=plan)
-    if target == "y":
-        scored = with_intervals(scored, 0.8, conformal=True)
-    content = project_bytes(saved(scored, table, with_data=True))
-    project = open_project(content)
-    again = restore_project(project)
-    pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
-    assert again.notices == scored.notices
-    assert repr(again.scores) == repr(scored.scores)
-    assert project_bytes(project) == content
-
-
-@pytest.mark.parametrize("name", ["virtual", "log", "classes", "by time"])
 def test_new_rows_are_scored_as_without_a_project(name, table, new):
     target, plan = PLANS[name]
     scored = score_table(table, target, plan=plan, new=new)
@@ -89,57 +68,49 @@ def test_new_rows_are_scored_as_without_a_project(name, table, new):
     if regression:
         scored = with_intervals(scored, 0.8, conformal=True)
     fitted = fit_project(table, target, plan=plan, level=0.8, conformal=regression)
-    project = open_project(project_bytes(fitted))
+    content = project_bytes(fitted)
+    project = open_project(content)
     assert project.data is None
+    assert project_bytes(project) == content
     rows = score_project(project, new)
     pd.testing.assert_frame_equal(rows.frame, scored.frame, check_exact=True)
     again = restore_project(project, table, new)
+    pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
+    assert again.notices == scored.notices
     assert repr(again.scores) == repr(scored.scores)
 
 
-def test_all_that_a_user_has_made_comes_back(table):
+def test_corrections_and_plan_come_back(table):
     edits = Edits.of({"group": "category"}, {"day": False}, {"x": ("0.5", "-9")}, ["group"])
     schema = edit_schema(table, infer_schema(table), **edits.arguments())
-    scored = score_table(table, "y", schema=schema, plan=quick())
     asked = ScorePlan(n_trees=12, learning_rate=0.1)
-    project = open_project(project_bytes(saved(scored, table, plan=asked, edits=edits)))
-    kept = project.edits, project.page, project.plan
-    assert kept == (edits, PAGE, asked)
+    fitted = fit_project(table, "y", plan=asked, edits=edits, level=0.8)
+    project = open_project(project_bytes(fitted))
+    assert (project.edits, project.plan, project.level) == (edits, asked, 0.8)
     assert (project.schema, project.source) == (schema, table.source)
-    sentences = describe_project(project)
-    assert "3 columns are corrected." in sentences
-    assert "5 trained models (sglb) can score the rows of the table." in sentences
+    assert "3 columns are corrected." in describe_project(project)
 
 
-def test_the_table_is_recognised_by_its_digest(table):
+def test_the_table_is_recognised_by_its_digest(table, new):
     project = fit_project(table, "y", plan=quick())
     renamed = table._replace(source=table.source._replace(name="other.csv"))
     assert project.is_about(renamed)
     with pytest.raises(ProjectError, match=r'"other\.csv" is not the table of the project'):
-        restore_project(project, small_table(80, 5, "other.csv"))
+        restore_project(project, small_table(80, 5, "other.csv"), new)
     with pytest.raises(ProjectError, match=r'give "small\.csv" with it'):
-        restore_project(project)
+        restore_project(project, None, new)
 
 
-def test_models_for_other_rows_are_asked_for(table, new):
-    project = project_of(score_table(table, "y", plan=quick()), table)
-    with pytest.raises(ProjectError, match="no model for other rows, and not its table"):
-        score_project(project, new)
-    with pytest.raises(ProjectError, match="its own rows only"):
-        restore_project(project, table, new)
-    with_data = project_of(score_table(table, "y", plan=quick()), table, with_data=True)
-    rows = score_project(with_data, new)  # they are trained
-    plain = score_table(table, "y", plan=quick(), new=new)
-    pd.testing.assert_frame_equal(rows.frame, plain.frame, check_exact=True)
-
-
-def test_models_of_catboost_need_trust(table):
+def test_models_of_catboost_need_trust(table, new):
     pytest.importorskip("catboost")
-    scored = score_table(table, "y", plan=quick(engine="catboost"))
-    content = project_bytes(project_of(scored, table, with_data=True))
-    assert "files that you trust" in open_project(content).why_no_models
-    again = restore_project(open_project(content, trust=True))
-    pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
+    fitted = fit_project(table, "y", plan=quick(engine="catboost"))
+    content = project_bytes(fitted)
+    untrusted = open_project(content)
+    assert "files that you trust" in untrusted.why_no_models
+    with pytest.raises(ProjectError, match="files that you trust"):
+        project_bytes(untrusted)
+    again = score_project(open_project(content, trust=True), new)
+    pd.testing.assert_frame_equal(again.frame, score_project(fitted, new).frame, check_exact=True)
 
 
 def test_only_regular_files_are_written_and_read(table, tmp_path):

@@ -10,7 +10,7 @@ from table_parts import as_table
 from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import log_scores
-from gbuq_core.projects import open_project, project_bytes, project_of, score_project
+from gbuq_core.projects import fit_project, open_project, project_bytes, score_project
 from gbuq_core.tables import (
     ScorePlan,
     infer_schema,
@@ -77,7 +77,7 @@ def test_a_project_says_of_a_second_file_what_the_table_does(counts):
     at_once = score_table(as_table(rows), "busy", new=new, plan=QUICK)
     assert len(at_once.measured) == at_once.plan.n_folds
     assert at_once.held.all()
-    project = open_project(project_bytes(project_of(at_once, as_table(rows), with_data=True)))
+    project = open_project(project_bytes(fit_project(as_table(rows), "busy", plan=QUICK)))
     pd.testing.assert_frame_equal(score_project(project, new).frame, at_once.frame)
 
 

@@ -15,12 +15,9 @@ from pages._ui.your_data.training import Trained, View, own_key
 
 
 def with_questions(answer: Answer) -> tuple[Answer, Answer | None]:
-    """The answer with what is to be asked before its scores are believed, or what to wait for.
-
-    A project brings its own.
-    """
+    """The answer with what is to be asked before its scores are believed, or what to wait for."""
     trained: Trained = answer.result
-    if not answer.fresh or trained.from_project:
+    if not answer.fresh:
         return answer, None
     scored = trained.scored
     key: tuple[Hashable, ...] = ("split questions", trained.wanted)

@@ -43,12 +43,6 @@ def current_edits(opened: Opened) -> Edits:
     return saved.now
 
 
-def restore_edits(opened: Opened, edits: Edits) -> None:
-    """Put these corrections in place of those of a table, before its list is drawn."""
-    st.session_state.pop(_editor_key(opened), None)
-    st.session_state.setdefault(_SAVED, {})[opened.key] = _Saved(edits, edits)
-
-
 def _laid_over(base: Edits, state: Mapping[str, Any], opened: Opened) -> Edits:
     """Corrections with what was typed into the list since it was first drawn."""
     columns = opened.schema.columns

@@ -11,7 +11,7 @@ from gbuq_core.lenses.pictures import in_unit
 from pages._ui.controls import draw_knob
 from pages._ui.jobs_glue import Answer
 from pages._ui.skeleton import EXPORT
-from pages._ui.url_state import PageState, link_query, read_again, run_page
+from pages._ui.url_state import PageState, read_again, run_page
 from pages._ui.your_data.checks import draw_checks
 from pages._ui.your_data.drift import draw_drift
 from pages._ui.your_data.export import export_table
@@ -60,7 +60,7 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     with st.expander(EXPORT, key="fold-export"):
         more = comparison_downloads(values, answer, view)
         more += lens_files(values, trained, view)
-        export_table(trained, view, values, link_query(page, vars(values)), more)
+        export_table(trained, view, values, more)
 
 
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:

@@ -26,7 +26,6 @@ from gbuq_core.tables.code import TableRecipe, table_code, table_command, table_
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.lens import made_results, with_levels
 from pages._ui.your_data.methods import compared_runs, methods_sections
-from pages._ui.your_data.projects import draw_save
 from pages._ui.your_data.training import Trained, View, cut_of
 
 
@@ -34,7 +33,6 @@ def export_table(
     trained: Trained,
     view: View,
     values: SimpleNamespace,
-    query: str,
     more: tuple[Download, ...] = (),
 ) -> None:
     """Code, the whole table as CSV and Parquet, and what the open section adds."""
@@ -58,7 +56,6 @@ def export_table(
         Download("Page (HTML)", "your-data.html", "text/html", report),
     )
     show_exports("your-data", code, downloads)
-    draw_save(trained, values, query)
     st.caption(intervals_line(view.scored))
     if view.scored.unfamiliarity is None:
         st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")
@@ -96,8 +93,6 @@ def intervals_line(scored: ScoredTable) -> str:
     by = f", by groups of {shown(scored.by_group.column)}" if scored.by_group else ""
     by = ", weighted for the second file" if scored.shift else by
     sentence = f"The downloads hold conformal intervals of {percent}{by}."
-    if by:
-        sentence += " A project keeps neither groups nor weights: its intervals are without them."
     n_infinite = int((np.isinf(lower) | np.isinf(upper)).sum())
     if not n_infinite:
         return sentence

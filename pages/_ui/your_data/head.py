@@ -15,8 +15,8 @@ from gbuq_core.tables.suspecting import advise_split
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import ControlPlaces, PageState, change_next, open_page
+from pages._ui.your_data.fitted import draw_fitted, open_dropped
 from pages._ui.your_data.lens import plain
-from pages._ui.your_data.projects import open_dropped, show_project
 from pages._ui.your_data.source import (
     STAYS,
     Opened,
@@ -46,12 +46,14 @@ _SAMPLES = {
 
 
 def draw_start(choice: str) -> None:
-    """A large place to drop a table, and three samples."""
+    """A large place to drop a table, and three samples; or the open model of `gbuq fit`."""
     page = page_state((), "", ANY_ROW)
     values = open_page(page, places=ControlPlaces(st.container(), (), None))
     if values.table != choice:
         st.rerun()
-    show_project(None, None, None)
+    if draw_fitted():
+        _draw_delete()
+        return
     with st.container(key="first-drop"):
         drop_table(open_dropped, meaning=None)
         st.caption(STAYS)

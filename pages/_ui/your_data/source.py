@@ -16,7 +16,6 @@ from gbuq_core.session_limits import SMALLER_MODEL, SMALLER_TABLE
 from gbuq_core.tables import (
     ReadOptions,
     Schema,
-    Source,
     Table,
     infer_schema,
     load_builtin,
@@ -40,19 +39,15 @@ from pages._ui.your_data.keeping import (
     remove_uploads,
     restored,
 )
-from pages._ui.your_data.opened_project import (
-    PROJECT,
-    close_project,
-    leave_project_table,
-    project_table,
-)
 from pages._ui.your_data.state import FIND, NOTHING, UPLOADED, open_next
 
 MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 
 # Session keys, declared once.
 UPLOAD, SECOND, MODEL = "upload", "upload_second", "upload_model"
-_PLACES = (UPLOAD, SECOND, PROJECT, MODEL)
+PROJECT, ROWS = "upload_project", "upload_rows"  # a model of `gbuq fit`, and rows for it to score
+_PLACES = (UPLOAD, SECOND, MODEL, PROJECT, ROWS)
+REFUSED = "_data_refused_model"  # why the model of `gbuq fit` that was dropped last is not open
 _SECOND_CHANGED = "_data_second_changed"
 _HELD = "_data_held"  # uploads by their place
 STAYS = (
@@ -146,17 +141,54 @@ def drop_zone(
 
 
 def drop_table(open_other: Callable[[Any], None], meaning: str | None = STAYS) -> None:
-    """The place to drop a table, or a project, which ``open_other`` opens."""
+    """The place to drop a table, or a model of `gbuq fit`, which ``open_other`` opens."""
 
     def take() -> None:
-        upload = st.session_state.get(widget_key(UPLOAD))
-        if upload is not None and _is_project(upload):
-            open_other(upload)
-            _empty_uploaders(UPLOAD)  # to take it away would take away the table that was open
-        elif _take(UPLOAD):
+        if not _take_model(UPLOAD, open_other) and _take(UPLOAD):
             _show_upload()
 
-    drop_zone(UPLOAD, "Drop a table: CSV, TSV, Excel or Parquet; or a saved project", meaning, take)
+    label = "Drop a table: CSV, TSV, Excel or Parquet; or a model of gbuq fit"
+    drop_zone(UPLOAD, label, meaning, take)
+
+
+def drop_rows(open_other: Callable[[Any], None]) -> None:
+    """The place to drop rows that the open model scores, or another model."""
+
+    def take() -> None:
+        if not _take_model(ROWS, open_other):
+            _take(ROWS)
+
+    drop_zone(ROWS, "Drop the rows to score: CSV, TSV, Excel or Parquet", STAYS, take)
+
+
+def _take_model(place: str, open_other: Callable[[Any], None]) -> bool:
+    """Open what was dropped in a place if it is a model of `gbuq fit`; whether it is."""
+    upload = st.session_state.get(widget_key(place))
+    if upload is None or not _is_project(upload):
+        return False
+    open_other(upload)
+    _empty_uploaders(place)  # to take it away would take away the table that was open
+    return True
+
+
+def open_rows() -> Table | None:
+    """The rows that the open model scores, if there are any; says so where they cannot be read."""
+    upload = upload_in(ROWS)
+    if upload is None:
+        return None
+    read = _read_upload(upload, ReadOptions(), to_score=True)
+    if read.table is None:
+        show_notice(read.error, "rows", tone="error")
+    return read.table
+
+
+def close_model() -> None:
+    """Close the model of `gbuq fit` and its rows: a button's callback."""
+    remove_uploads([held(PROJECT), held(ROWS)])
+    for place in (PROJECT, ROWS):
+        hold(place, None)
+        forget_upload(place)
+    _empty_uploaders(ROWS)
 
 
 def _is_project(upload: Any) -> bool:
@@ -186,9 +218,8 @@ def drop_model() -> None:
 
 
 def has_own_data() -> bool:
-    """Whether a file, a project's table or rows of a database are open."""
-    own = upload_in(UPLOAD) is not None or project_table() is not None
-    return own or _FROM_DATABASE in st.session_state
+    """Whether a file or rows of a database are open."""
+    return upload_in(UPLOAD) is not None or _FROM_DATABASE in st.session_state
 
 
 def most_megabytes() -> int:
@@ -238,7 +269,7 @@ def _show_upload() -> None:
 def _leave_others() -> None:
     """What was opened before a file that is new."""
     st.session_state.pop(_FROM_DATABASE, None)
-    leave_project_table()
+    st.session_state[REFUSED] = ""
 
 
 def open_model() -> tuple[str, Any] | None:
@@ -252,7 +283,7 @@ def open_model() -> tuple[str, Any] | None:
         sentences = [f"Your model was not opened. {error}", "Everything else is as it was."]
         show_notice(sentences, "model-refused", tone="error")
         return None
-    return _digest_of(upload), upload
+    return digest_of(upload), upload
 
 
 def drop_query() -> None:
@@ -290,7 +321,6 @@ def _read_database() -> None:
     except GbuqError as error:
         st.session_state[_QUERY_ERROR] = str(error)
         return
-    leave_project_table()
     st.session_state[_FROM_DATABASE] = _Read(table, schema, "")
     open_next(UPLOADED)
 
@@ -306,8 +336,6 @@ def delete_data() -> None:
     forget_upload()
     RUNNER.hold_files(session_user(), 0)
     delete_uploads([held(place) for place in _PLACES])
-    close_project()
-    leave_project_table()
     _empty_uploaders(*_PLACES)
     for key in list(st.session_state):
         if str(key).startswith(_OF_DATA) and key not in (*TAB_KEYS, _DELETED):
@@ -339,13 +367,6 @@ def open_table(choice: str) -> Opened | None:
         suggested = suggest_target(queried.schema)
         key = f"sql:{queried.table.source.digest}"
         return _remember(Opened(key, queried.table, queried.schema, suggested, "", True))
-    of_project = project_table()
-    if choice == UPLOADED and of_project is not None:
-        table = of_project.table
-        key = f"{table.source.digest}:{tuple(table.source.options)}"
-        suggested = suggest_target(of_project.schema)
-        options = table.source.options
-        return _remember(Opened(key, table, of_project.schema, suggested, "", True, options))
     upload = upload_in(UPLOAD)
     if choice == UPLOADED and upload is None:
         if has_answered() or st.context.url is None:
@@ -354,15 +375,15 @@ def open_table(choice: str) -> Opened | None:
         return None
     if choice != UPLOADED:
         return _remember(_builtin(choice))
-    chosen = _chosen_options(_digest_of(upload))
+    chosen = _chosen_options(digest_of(upload))
     read = _read_upload(upload, chosen)
     if read.table is None or read.schema is None:
         sentences = [read.error]
         if last is not None:
             sentences.append(f"You still see {_shown_name(last)}.")
         show_notice(sentences, "open", tone="error")
-        st.session_state[_FAILED] = _digest_of(upload)
-        digest = _digest_of(upload)
+        st.session_state[_FAILED] = digest_of(upload)
+        digest = digest_of(upload)
         _draw_options(digest, "options-of-failed", _sheets_of(digest, upload))
         return last
     options = tuple(read.table.source.options)
@@ -429,18 +450,6 @@ def _chosen_options(digest: str) -> ReadOptions:
     return ReadOptions(**chosen, sheet=st.session_state.get(_option_key("Sheet", digest)))
 
 
-def choose_options(source: Source) -> None:
-    """Read the file with this digest as it was read before, once it is dropped."""
-    options, digest = source.options, source.digest
-    if source.format == "excel":
-        st.session_state[_option_key("Sheet", digest)] = options.sheet
-    for label, (field, values) in _WAYS.items():
-        if source.format == "csv" or (source.format == "excel" and label in _OF_SHEETS):
-            wanted = getattr(options, field)
-            names = (name for name, value in values.items() if value == wanted)
-            st.session_state[_option_key(label, digest)] = next(names, _AUTOMATIC)
-
-
 def _option_key(label: str, digest: str) -> str:
     return f"_read:{label}:{digest[:16]}"
 
@@ -455,7 +464,7 @@ def _shown_name(opened: Opened) -> str:
     return f'the table "{name[:60]}"'
 
 
-def _digest_of(upload: Any) -> str:
+def digest_of(upload: Any) -> str:
     """SHA-256 of an uploaded file, computed once."""
     digests = st.session_state.setdefault(_DIGESTS, {})
     if upload.file_id not in digests:
@@ -467,9 +476,9 @@ def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _
     try:
         name = upload.name.encode("utf-8", errors="replace").decode()
         if _is_project(upload):
-            return _Read(None, None, "This is a project: drop it in the place of the first file.")
+            return _Read(None, None, "This is a model: drop it in the place of the first file.")
         admit(upload)
-        return _read_bytes(_digest_of(upload), name, options, to_score, upload)
+        return _read_bytes(digest_of(upload), name, options, to_score, upload)
     except (LimitReached, MemoryLimitExceeded) as error:  # there may be room in a moment
         return _Read(None, None, str(error))
 

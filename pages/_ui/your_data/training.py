@@ -59,8 +59,7 @@ class Trained(NamedTuple):
     """A scored table with what it was made from; ``second`` is the other file's name.
 
     ``stages`` holds what all possible members say, so that knobs of the view predict nothing.
-    ``from_project`` tells models that a project brought from those that were trained here, and
-    ``unasked`` scores whose questions are still looked for.
+    ``unasked`` tells scores whose questions are still looked for.
     """
 
     wanted: Wanted
@@ -68,7 +67,6 @@ class Trained(NamedTuple):
     second: str
     scored: ScoredTable
     stages: Stages | None
-    from_project: bool = False
     unasked: bool = False
 
 
@@ -206,8 +204,6 @@ def measured_line(answer: Answer, view: View) -> str:
     size = format_bytes(sum(each.memory_bytes_ for each in trees))
     what = f"{size} of models, {trees[0].n_trees_} trees each."
     ensembles = counted(len(fits), "ensemble")
-    if answer.result.from_project:
-        return f"{ensembles} of the project scored the rows in {seconds_text(seconds)}: {what}"
     return f"It took {seconds_text(seconds)} to train {ensembles} and judge all rows, {what}"
 
 

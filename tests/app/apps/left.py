@@ -6,7 +6,7 @@ from gbuq_core.knobs import Knob
 from pages._ui.knobs import Preset
 from pages._ui.live import map_knob
 from pages._ui.present import Step
-from pages._ui.url_state import ControlPlaces, PageState, change, link_query, open_page
+from pages._ui.url_state import ControlPlaces, PageState, change_next, link_query, open_page
 
 STATE = PageState(
     key="left",
@@ -53,5 +53,4 @@ values = open_page(STATE, ControlPlaces(st.container(), (), st.sidebar))
 st.text(f"values {sorted(vars(values).items())}")
 query = link_query(STATE, vars(values))
 st.text(f"link [{query and f'?{query}'}]")
-if st.button("Six trees"):
-    change(STATE, trees=6)
+st.button("Six trees", on_click=change_next, args=(STATE,), kwargs={"trees": 6})

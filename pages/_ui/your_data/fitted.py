@@ -1,0 +1,125 @@
+"""A model that `gbuq fit` wrote: what it is, and the rows of the file that is dropped next."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.jobs import RUNNER
+from gbuq_core.presentation import one_line
+from gbuq_core.projects import Project, ScoredRows, describe_project, open_project, score_project
+from gbuq_core.session_limits import SMALLER_PROJECT
+from gbuq_core.tables import Table, to_csv_bytes, to_parquet_bytes
+from pages._ui.jobs_glue import Request, ask, in_thread, show_progress
+from pages._ui.notices import show_notice
+from pages._ui.your_data.rows import MOST_COLUMNS, MOST_ROWS
+from pages._ui.your_data.source import (
+    PROJECT,
+    REFUSED,
+    admit,
+    close_model,
+    digest_of,
+    drop_rows,
+    hold,
+    open_rows,
+    upload_in,
+)
+from pages._ui.your_data.state import NOTHING, open_next
+from pages._ui.your_data.training import own_key
+
+
+def open_dropped(upload: Any) -> None:
+    """Open a model that was dropped: in a callback. One that is refused changes nothing."""
+    st.session_state[REFUSED] = ""
+    if _read(upload) is not None:
+        hold(PROJECT, upload)
+        open_next(NOTHING)
+
+
+def show_refused() -> None:
+    """Say why the model that was dropped last is not open."""
+    if error := st.session_state.get(REFUSED):
+        sentences = [error, "Nothing on this page has changed."]
+        show_notice(sentences, "model-error", tone="error")
+
+
+def draw_fitted() -> bool:
+    """Draw the open model and the rows that it scores, if there is one; whether there is."""
+    upload = upload_in(PROJECT)
+    project = None if upload is None else _read(upload)
+    if project is None:
+        return False
+    st.subheader(one_line(upload.name))
+    for sentence in describe_project(project):
+        st.text(sentence, width="stretch")
+    if project.models is not None:
+        drop_rows(open_dropped)
+        rows = open_rows()
+        if rows is not None:
+            _draw_scores(project, digest_of(upload), rows)
+    st.button("Close the model", key="_close_model", type="tertiary", on_click=close_model)
+    return True
+
+
+def _read(upload: Any) -> Project | None:
+    try:
+        admit(upload, SMALLER_PROJECT)
+        project: Project = _open(digest_of(upload), upload)
+        RUNNER.limits.check_rows(project.n_rows)
+    except GbuqError as error:
+        st.session_state[REFUSED] = str(error)
+        return None
+    return project
+
+
+# Of the session: another reader's file is nobody else's to see.
+@st.cache_resource(max_entries=2, show_spinner="Reading the model", scope="session")
+def _open(digest: str, _upload: Any) -> Project:
+    return open_project(_upload.getvalue())
+
+
+def _draw_scores(project: Project, digest: str, rows: Table) -> None:
+    key: tuple[Hashable, ...] = own_key(("fitted", digest, rows.source.digest))
+    compute = in_thread(score_project, project, rows)
+    request = Request(
+        "fitted", key, compute, "Scoring each row", rows=rows.n_rows, columns=len(rows.names)
+    )
+    (answer,) = ask([request])
+    show_progress([answer])
+    if answer.error:
+        show_notice(answer.error, "fitted", tone="error")
+    if answer.fresh:
+        _draw_rows(answer.result, rows)
+
+
+def _draw_rows(scored: ScoredRows, rows: Table) -> None:
+    """The most uncertain rows, all of them as files, and what was noticed."""
+    total = scored.predictions.uncertainty.total
+    order = np.argsort(-total, kind="stable")[:MOST_ROWS]
+    added = [*scored.added.names]
+    own = [name for name in scored.frame.columns if name not in added][:MOST_COLUMNS]
+    cells: dict[str, Any] = {"row": rows.row_numbers[order]}
+    config: dict[str, Any] = {"row": st.column_config.NumberColumn("Row", pinned=True)}
+    for place, name in enumerate([*added, *own]):
+        values = scored.frame[name].iloc[order].reset_index(drop=True)
+        if not pd.api.types.is_numeric_dtype(values.dtype):
+            values = values.astype("str").where(values.notna(), None)
+        cells[f"c{place}"] = values
+        config[f"c{place}"] = st.column_config.Column(one_line(name))
+    st.markdown("**The most uncertain rows first**")
+    st.dataframe(pd.DataFrame(cells), hide_index=True, column_config=config, key="fitted-rows")
+    with st.container(horizontal=True):
+        for label, name, write in (
+            ("All rows (CSV)", "scored.csv", to_csv_bytes),
+            ("All rows (Parquet)", "scored.parquet", to_parquet_bytes),
+        ):
+            data = partial(write, scored.frame)
+            st.download_button(label, data=data, file_name=name, on_click="ignore")
+    for notice in scored.notices:
+        st.text(notice, width="stretch")

@@ -1,0 +1,53 @@
+"""A model of `gbuq fit` on the page Your data: it says what it is, and scores the next file."""
+
+import numpy as np
+
+from gbuq_core.projects import fit_project, project_bytes, score_project
+from gbuq_core.tables import ScorePlan, read_table
+from tests.app.your_data_page import drop, numbers, open_page, rows_of, says, settle, table_with
+
+FILE = numbers(60)
+PLAN = ScorePlan(ensemble="virtual", n_trees=50, depth=3)
+
+
+def model():
+    project = fit_project(read_table(FILE, "table.csv"), "y", plan=PLAN)
+    return project, project_bytes(project)
+
+
+def test_a_model_scores_the_file_that_is_dropped_next():
+    project, content = model()
+    at = drop(open_page(FILE), content, "mine.gbuq")
+    assert not at.exception
+    assert says(at, 'The project is about "table.csv", with 60 rows and 3 columns.')
+    new = numbers(20)
+    drop(at, new, "new.csv", "upload_rows")
+    assert not at.exception
+    shown = table_with(at, "prediction", "Row")
+    expected = score_project(project, read_table(new, to_score=True))
+    order = np.argsort(-expected.predictions.uncertainty.total, kind="stable")
+    assert shown["Row"].tolist() == (order + 1).tolist()
+    np.testing.assert_array_equal(shown["prediction"], expected.frame["prediction"].iloc[order])
+    labels = [button.label for button in at.get("download_button")]
+    assert labels == ["All rows (CSV)", "All rows (Parquet)"]
+    drop(at, b"x,other\n1,2\n", "odd.csv", "upload_rows")
+    assert says(at, '"z"')
+    assert not at.exception
+    at.button(key="_close_model").click().run()
+    assert not says(at, "The project is about")
+    settle(at)
+    assert at.button(key="sample-diabetes")
+
+
+def test_a_model_that_is_refused_changes_nothing():
+    _, content = model()
+    at = open_page(FILE)
+    before = rows_of(at)
+    drop(at, content[:-1000], "broken.gbuq")
+    assert says(at, "The project file is damaged")
+    assert says(at, "Nothing on this page has changed.")
+    assert rows_of(at).equals(before)
+    drop(at, numbers(61))  # another table: what was said of the model is no longer true
+    assert not says(at, "Nothing on this page has changed.")
+    at.button(key="delete-data").click().run()
+    assert not at.exception
