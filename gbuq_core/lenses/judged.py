@@ -108,7 +108,7 @@ CAUGHT = Knob(
     "caught",
     "Find at least",
     "ladder",
-    95,
+    80,
     choices=(80, 90, 95, 98, 99),
     unit="% of the rows to find",
     group="page",
@@ -272,10 +272,10 @@ def _threshold_sections(seen: Seen, held: HeldOut) -> list[Section]:
             rule = recall_threshold(target.rows, scores, recall, _CONFIDENCE)
             shares = (percent(share, 1) for share in rule[1:])
             lines.append((target.name, name, write(rule.threshold), *shares))
-    heads = ("To find", "By", "From", "Found", "Rows above", "Right of these")
+    heads = ("To find", "By", "From", "Found", "Rows flagged", "Flagged rightly")
     if lines:
-        promise = f"at least {seen.values.caught:g} % of the rows to find reach the threshold"
-        words.insert(0, f"Of new rows, {promise}, with {100 * _CONFIDENCE:g} % confidence.")
+        sure = f"With {100 * _CONFIDENCE:g} % confidence, at least {seen.values.caught:g} %"
+        words.insert(0, f"{sure} of such new rows are at or above the threshold.")
     return [Section(text=words, table=(heads, *lines) if lines else ())]
 
 

@@ -86,7 +86,7 @@ def test_a_foreign_second_file_is_told_before_anything_else(offered):
     assert not at.exception
     assert sum("first file is not shown" in text for text in texts(at)) == 2  # also in the head
     assert not any("in every group" in block.value for block in at.markdown)
-    assert says(at, "reach the threshold") or says(at, "such rows held out")
+    assert says(at, "above the threshold") or says(at, "such rows held out")
     at.session_state["section"] = "Where it fails"
     at.run()
     assert not at.exception
