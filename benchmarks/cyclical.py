@@ -1,32 +1,25 @@
-"""Cyclical SGLB on the spiral in the papers' settings: its cost against CatBoost, what it buys.
+"""Cyclical SGLB on the spiral in the papers' settings: its cost against CatBoost.
 
-    python -m benchmarks.cyclical [--only fit refit quality]
+    python -m benchmarks.cyclical [--only fit refit]
 
 Compile time is left out: every kernel runs once before it is timed. ``fit`` trains the papers'
 chains; CatBoost trains an ordinary SGLB chain of the same length, since its cyclical form needs an
-objective of the user's own in Python. ``refit`` moves what must not train anything. ``quality``
-repeats the panel of the page "Spiral" over seeds: independent ensembles of 3, 5, 10 and 30 models
-beside the three kinds of chains.
+objective of the user's own in Python. ``refit`` moves what must not train anything.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from benchmarks.report import Row, median_seconds, parse_arguments, report
 from gbuq_core import BoostedEnsembleClassifier, make_spiral
 from gbuq_core.experiments.spiral.fit import fit_spiral, map_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER
-from gbuq_core.experiments.spiral.quality import QualityPoint, quality_against_compute
 from gbuq_core.settings import plan_of
 
-_SECTIONS = ["fit", "refit", "quality"]
-_SEEDS = (0, 1, 2)
+_SECTIONS = ["fit", "refit"]
 
 
 def fit() -> list[Row]:
@@ -66,34 +59,6 @@ def refit() -> list[Row]:
     return rows
 
 
-def quality() -> list[Row]:
-    """Quality against compute in the papers' settings, means over seeds."""
-    runs = [quality_against_compute(replace(PAPER, seed=seed)) for seed in _SEEDS]
-    return [_quality_row([run[i] for run in runs]) for i in range(len(runs[0]))]
-
-
-def _quality_row(points: list[QualityPoint]) -> Row:
-    first = points[0]
-    what = METHODS[first.method].label
-    if not METHODS[first.method].virtual:
-        what = f"{first.n_models} independent {what} models"
-    fields = {
-        "core seconds": "core_seconds",
-        "AUROC far": "auroc_far",
-        "AUROC between": "auroc_between",
-        "rank correlation": "rank_correlation",
-        "mean knowledge (nats)": "knowledge",
-        "K_eff": "effective",
-    }
-    curves = {name: [getattr(p, field) for p in points] for name, field in fields.items()}
-    text = ", ".join(
-        f"{name} {np.mean(values):.3g} +- {statistics.stdev(values):.1g}"
-        for name, values in curves.items()
-        if np.isfinite(values).all()
-    )
-    return Row(f"{what}, {first.n_trees:,} trees", text, "", None, curves)
-
-
 def _row(what: str, measured: str, seconds: float) -> Row:
     return Row(what, measured, "", None, {"seconds": seconds})
 
@@ -103,7 +68,7 @@ def main() -> None:
     arguments = parse_arguments(__doc__.splitlines()[0], _SECTIONS)
     rows: list[Row] = []
     for section in arguments.only:
-        rows += {"fit": fit, "refit": refit, "quality": quality}[section]()
+        rows += {"fit": fit, "refit": refit}[section]()
     report("Cyclical SGLB on the spiral", rows, arguments.json)
 
 

@@ -22,9 +22,8 @@ from gbuq_core.experiments.spiral.data import spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.spiral.quality import (
+from gbuq_core.experiments.spiral.probes import (
     burn_in_effect,
-    quality_against_compute,
     ray,
     ray_truth,
     walk_off,
@@ -44,7 +43,6 @@ BOTH = SpiralSettings(methods=("sglb", "virtual_sglb"))
 CYCLES = SpiralSettings(methods=("virtual_sglb", "csglb"))
 BURNT = SpiralSettings(methods=("sglb", "csglb"), burn_in=1)
 MASKED = SpiralSettings(methods=("csglb", "cbsglb"))
-MANY = SpiralSettings(methods=("sglb", "virtual_sglb", "csglb", "cbsglb"), members=30)
 WALK = ((0.0, 0.0), (600.0, 450.0))  # the page's own line
 
 
@@ -315,36 +313,10 @@ def rows_left_out() -> ComputedStep:
     return _shown(MASKED, run, text, right, answer, notes, "burn_in")
 
 
-def what_compute_buys() -> ComputedStep:
-    """More models give a steadier map, but do not find the outside better."""
-    run = run_spiral(MANY)
-    done = {maps.fit.plan: maps.fit for maps in run.methods}
-    few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
-    notes = (
-        "Likeness is the rank correlation of a map of knowledge uncertainty with that of 20 "
-        f"models: {few.rank_correlation:.2f} with {few.n_models} models and "
-        f"{ten.rank_correlation:.2f} with {ten.n_models}. Virtual SGLB has "
-        f"{virtual.rank_correlation:.2f} for {virtual.n_trees} trees, cSGLB "
-        f"{cyclic.rank_correlation:.2f} and cbSGLB {masked.rank_correlation:.2f}. The second paper "
-        "says that cycles agree better with real ensembles; that does not reproduce here.",
-    )
-    text = (
-        f"Here are {many.n_models} independent models with {many.n_trees:,} trees, beside one "
-        "long model of each kind."
-    )
-    right = Largest((many.auroc_far - few.auroc_far, 0.05))
-    answer = (
-        f"With {few.n_models} models the AUROC of far cells is {few.auroc_far:.2f}, with "
-        f"{many.n_models} it is {many.auroc_far:.2f}. More models give a steadier map, but nearly "
-        f"the same mistakes: {many.n_models} count as {many.effective:.2f} independent ones."
-    )
-    return _shown(MANY, run, text, right, answer, notes, "shown")
-
-
 LESSON = Lesson(
     name="spiral",
     title="Does one long model know what an ensemble knows?",
-    lead="Eight pictures of one experiment, about ten minutes. All numbers are computed while "
+    lead="Seven pictures of one experiment, about ten minutes. All numbers are computed while "
     "you read.",
     page="spiral",
     source="After Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via "
@@ -400,13 +372,6 @@ LESSON = Lesson(
             ("Nothing", "Members differ more", "Predictions improve"),
             MASKED,
             rows_left_out,
-        ),
-        Step(
-            "What compute buys",
-            "Do more models find the far cells better?",
-            ("Yes", "No"),
-            MANY,
-            what_compute_buys,
         ),
     ),
 )

@@ -101,8 +101,6 @@ _SPIRAL = Teaching(
            "They assume that all members are equally trained.", 2),
         _N("What would make members independent?",
            "They expect diversity to improve predictions by itself.", 2),
-        _N("What can more models never repair?",
-           "They say more models always help.", 2),
     ),
 )  # fmt: skip
 _NEIGHBOURS = Teaching(

@@ -15,7 +15,6 @@ from demos import NAMES, load_lessons
 from gbuq_core.experiments.neighbours import look as neighbours_look
 from gbuq_core.experiments.soft_trees import fit as soft_trees
 from gbuq_core.experiments.spiral import fit as spiral
-from gbuq_core.experiments.spiral import quality as spiral_quality
 
 _fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
 _trees_once = cache(neighbours_look.fit_neighbours)
@@ -27,7 +26,6 @@ def fits_made_once() -> Iterator[None]:
     """Inside, the experiments train no plan of the spiral, neighbours or soft trees twice."""
     with (
         patch.object(spiral, "fit_spiral", _fit_once),
-        patch.object(spiral_quality, "fit_spiral", _fit_once),
         patch.object(neighbours_look, "fit_neighbours", _trees_once),
         patch.object(soft_trees, "fit_soft_trees", _soft_trees_once),
     ):

@@ -5,7 +5,7 @@ import numpy as np
 from gbuq_core.experiments.spiral.data import GRID, fresh_sample, spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.spiral.quality import Probe
+from gbuq_core.experiments.spiral.probes import Probe
 from gbuq_core.experiments.spiral.scores import spiral_regions
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral

@@ -68,7 +68,6 @@ MORE_ROWS = Trial(
     run=fit_toy,
     sections=lambda fit, values: [Section(text=f"Then at most {fit.error.max():.3f}.")],
     tables={"Errors": ("errors.csv", lambda fit: "error\n")},
-    take=("Show fewer rows", lambda fit: {"rows": 5}),
 )
 TOY = Experiment(
     name="toy",

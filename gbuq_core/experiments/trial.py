@@ -34,8 +34,6 @@ class Trial:
     study: SeedStudy | None = None
     # Names of CSV files: the file, and how it is written
     tables: Mapping[str, tuple[str, Callable[[Any], str]]] = field(default_factory=dict)
-    # The text of a button, and the values of knobs that it sets
-    take: tuple[str, Callable[[Any], Mapping[str, Any]]] | None = None
 
 
 def trial_sections(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -137,21 +137,11 @@ def _draw_result(trial: Trial, answer: Answer, values: SimpleNamespace) -> None:
         study = trial.study if answer.fresh else None
         draw_claims(claims, study, plan, columns=1, place=trial.name)
     with st.container(horizontal=True, key=f"{trial.name}-files"):
-        if trial.take is not None:
-            label, values_of = trial.take
-            if st.button(
-                label, key=f"_{trial.name}-take", on_click=_take, args=(values_of(result),)
-            ):
-                st.rerun()  # the page asks for fits, not the fragment that this is drawn in
         for label, (name, write) in trial.tables.items():
             st.download_button(
                 f"{label} (CSV)", data=partial(write, result), file_name=name, mime="text/csv",
                 key=f"_download:{trial.name}:{name}", on_click="ignore",
             )  # fmt: skip
-
-
-def _take(values: Mapping[str, Any]) -> None:
-    st.session_state.update(values)
 
 
 def _want(name: str, plan: Any) -> None:

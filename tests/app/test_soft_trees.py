@@ -1,5 +1,6 @@
 """Soft trees through AppTest: the picture, knobs of the view, own points, the tree, states."""
 
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,7 +17,6 @@ from gbuq_core.experiments.soft_trees.scores import (
     describe_soft_trees,
     score_all,
 )
-from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
 from gbuq_core.settings import from_values, to_values
 from pages._ui import jobs_glue, trials
 from pages._ui.curves import read_place
@@ -186,7 +186,6 @@ def test_too_few_points_are_drawn_and_explained():
     at = open_page("soft_trees", data="Own points", points="0_0~1_1")
     (sentence,) = (text for text in words(at) if "add 3" in text)
     assert sentence == "Training needs at least 5 points, but there are 2: add 3."
-    assert any("cannot be tuned. The reason is below the picture" in text for text in words(at))
     (panel,) = functions(at)["panels"]
     assert panel["title"] == "Rows"
     assert functions(at)["place"]["x"] == [0, 1]
@@ -215,10 +214,8 @@ def test_a_bad_link_is_told_and_the_default_is_used(query, sentence):
     assert len(functions(at)["place"]["x"]) == len(OWN_START)
 
 
-def test_a_method_without_trees_leaves_the_tree_out_and_nothing_is_tuned():
+def test_a_method_without_trees_leaves_the_tree_out():
     at = open_page("soft_trees", methods="Gaussian process")
-    assert at.button(key="_soft-trees-tune-run").disabled
-    assert any("only soft trees are tuned" in text for text in words(at))
     assert "Choose VST or VSGBM in All settings to see the inside of a soft tree." in words(at)
 
 
@@ -226,27 +223,6 @@ def test_a_link_restores_points():
     settings = SoftTreesSettings(data="own", points=OWN_START[:6], rate=0.01)
     values = vars(values_of_link(STATE, query_of(settings)))
     assert from_values(SoftTreesSettings, values) == settings
-
-
-def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
-    """A tuning of one setting stands for the search, which has tests of its own."""
-    best = TunedKnobs(2, 8.0, 1.0, 0.01, -0.5, 0.1)
-    tunings = []
-
-    def run(trial, plan, job):
-        tunings.append(plan)
-        return TuningRun(plan, "VST", (best, best._replace(depth=4, elbo=-0.6)), 10, 50, 1.0)
-
-    monkeypatch.setattr(trials, "_run", run)
-    at = open_page("soft_trees")
-    settle(at.button(key="_soft-trees-tune-run").click().run())
-    assert tunings == [plan_tuning(SETTINGS, "vst")]
-    assert "| 2 | 8 | 1 | 0.01 | -0.500 | 0.100 |" in table(at, "| Depth |")
-    settle(at.button(key="_soft-trees-tune-take").click().run())
-    values = [at.session_state[key] for key in ("depth", "beta", "prior_scale", "rate")]
-    assert values == [2, 8, 1, "0.01"]
-    assert not at.exception
-    assert len(tunings) == 1  # what was tuned does not depend on where those knobs stood
 
 
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
@@ -284,6 +260,24 @@ def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
     settle(at.button(key="_soft-trees-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
     assert at.button(key="_soft-trees-rank-run")
+
+
+def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypatch):
+    gate = threading.Event()
+    monkeypatch.setattr(trials, "_run", lambda trial, plan, job: gate.wait(60))
+    at = open_page("soft_trees", seed="5")
+    at.button(key="_soft-trees-rank-run").click().run()
+    at.button(key="_jobs_cancel").click().run()
+    gate.set()
+    keys = [button.key for button in at.button]
+    assert "_soft-trees-rank-run" in keys
+    assert not {"_jobs_again", "_jobs_cancel"} & set(keys)
+    assert "Cancelled." in words(at)
+    gate.clear()
+    at.button(key="_soft-trees-rank-run").click().run()
+    assert "_jobs_cancel" in [button.key for button in at.button]
+    at.button(key="_jobs_cancel").click().run()
+    gate.set()
 
 
 @pytest.mark.parametrize(

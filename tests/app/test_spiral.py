@@ -1,6 +1,5 @@
 """Spiral through AppTest: picture, looks at a point and along a line, what cannot be fitted."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -9,15 +8,13 @@ import pytest
 from gbuq_core.experiments.spiral.data import SIDE
 from gbuq_core.experiments.spiral.fit import count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
-from gbuq_core.experiments.spiral.quality import probe, ray
+from gbuq_core.experiments.spiral.probes import probe, ray
 from gbuq_core.experiments.spiral.scores import describe_spiral
-from pages._ui import trials
 from pages._ui.canvas import CanvasEvent
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.spiral.controls import STATE, choose
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
-    curves,
     job_of,
     keys_of,
     move,
@@ -199,7 +196,6 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_stays():
         assert any(note.startswith(f"cSGLB: {sentence}") for note in notes(at))
         assert "SGLB: knowledge" in titles(at)
         assert "cSGLB: knowledge" not in titles(at)
-        assert at.button(key="_quality-run").disabled
         assert "cSGLB" not in at.code[0].value
         settle(move(at, "methods", ["cbSGLB"]))  # alone, it leaves the truth
         assert any(note.startswith(f"cbSGLB: {sentence}") for note in notes(at))
@@ -207,7 +203,6 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_stays():
         settle(move(at, "methods", ["SGLB"]))  # whose knobs are others
         assert "SGLB: knowledge" in titles(at)
         assert any(note.startswith(f"cSGLB: {sentence}") for note in notes(at))
-        assert at.button(key="_quality-run").disabled
 
 
 def test_a_slider_moved_to_what_cannot_be_fitted_and_back_and_what_leaves_no_member():
@@ -216,42 +211,14 @@ def test_a_slider_moved_to_what_cannot_be_fitted_and_back_and_what_leaves_no_mem
     assert any(note.startswith("cSGLB: Learning rate 0.3") for note in notes(at))
     settle(move(at, "rate_cyclical", 0.05))
     assert "cSGLB: knowledge" in titles(at)
-    assert not at.button(key="_quality-run").disabled
     settle(move(at, "burn_in", 10))
     assert any(
         note.startswith("cSGLB: Burn-in 10 leaves none of the 5 cycles") for note in notes(at)
     )
     assert "SGLB: knowledge" in titles(at)
     assert "cSGLB: knowledge" not in titles(at)
-    assert at.button(key="_quality-run").disabled
     for key in ("rx", "ry", "sx", "sy"):
         move(at, key, 30.0)
     assert any("The line has no length" in note for note in notes(at))
     at = open_page("spiral", methods=["SGLB"], step="200", shown="2")
     assert any(note.startswith("virtual SGLB: Truncation step 200") for note in notes(at))
-    assert at.button(key="_quality-run").disabled
-
-
-def test_a_comparison_is_a_job_of_its_own_and_is_drawn():
-    at = open_page("spiral", rows="50", members="2", depth="2")
-    settle(at.button(key="_quality-run").click().run())
-    assert "30 x SGLB" in curves(at, "spiral-quality")["read"]["names"]
-    assert any("30 x SGLB" in text.value for text in at.markdown)
-
-
-def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypatch):
-    gate = threading.Event()
-    monkeypatch.setattr(trials, "_run", lambda trial, plan, job: gate.wait(60))
-    at = open_page("spiral", seed="5")
-    at.button(key="_quality-run").click().run()
-    at.button(key="_jobs_cancel").click().run()
-    gate.set()
-    keys = [button.key for button in at.button]
-    assert "_quality-run" in keys
-    assert not {"_jobs_again", "_jobs_cancel"} & set(keys)
-    assert "Cancelled." in notes(at)
-    gate.clear()
-    at.button(key="_quality-run").click().run()
-    assert "_jobs_cancel" in [button.key for button in at.button]
-    at.button(key="_jobs_cancel").click().run()
-    gate.set()

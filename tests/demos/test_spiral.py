@@ -11,9 +11,8 @@ from demos.spiral import LESSON, largest_rise
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.data import spiral_truth
 from gbuq_core.experiments.spiral.fit import run_spiral
-from gbuq_core.experiments.spiral.quality import (
+from gbuq_core.experiments.spiral.probes import (
     burn_in_effect,
-    quality_against_compute,
     walk_off,
 )
 from gbuq_core.experiments.spiral.scores import score_spiral, spiral_regions
@@ -133,15 +132,3 @@ def test_masked_rows_make_members_differ_but_predict_no_better():
     assert masked.nll >= plain.nll
     assert masked.auroc_far < plain.auroc_far + 0.05
     assert shown(title).sheet.strips[0].shaded
-
-
-def test_compute_buys_a_steadier_map_and_no_outside():
-    title = "What compute buys"
-    run = run_of(title)
-    done = {maps.fit.plan: maps.fit for maps in run.methods}
-    few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
-    assert ten.rank_correlation > few.rank_correlation
-    assert many.auroc_far < few.auroc_far + 0.05
-    assert virtual.rank_correlation > max(cyclic.rank_correlation, masked.rank_correlation) + 0.1
-    assert many.effective < 1.2
-    assert f"cbSGLB {masked.rank_correlation:.2f}" in shown(title).more[-1]

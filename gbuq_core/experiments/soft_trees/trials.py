@@ -1,4 +1,4 @@
-"""What Soft trees compares only when it is asked to: tuned settings, a bandit, and ranks."""
+"""What Soft trees compares only when it is asked to: policies of a bandit, and ranks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
 
 from gbuq_core.errors import refusal_of_call
 from gbuq_core.experiments.soft_trees.bandit import (
@@ -42,22 +41,13 @@ from gbuq_core.experiments.soft_trees.rank import (
     run_rank,
     why_no_rank,
 )
-from gbuq_core.experiments.soft_trees.tuning import (
-    TunedKnobs,
-    TuningRun,
-    describe_tuning,
-    estimate_tuning_seconds,
-    plan_tuning,
-    run_tuning,
-    why_no_tuning,
-)
 from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.knobs import Knob, find_knob, narrow
-from gbuq_core.presentation import csv_text, digits
-from gbuq_core.settings import from_values, knobs_of, to_values
+from gbuq_core.presentation import csv_text
+from gbuq_core.settings import from_values, knobs_of
 
 SOFT_LABELS = MappingProxyType({METHODS[key].label: key for key in SOFT_METHODS})
 WHOSE = Knob(
@@ -81,58 +71,7 @@ DATA = narrow(
     find_knob(knobs_of(RankSettings), "data"), key="rank_data", group="page",
     default=RANK_DATASETS["moons3"].label,
 )  # fmt: skip
-_SHOWN = 6  # tuned settings of the table
 _BUILT_IN = ("random", "greedy")  # policies that need no other library
-_NO_FIT = "A model that cannot be trained cannot be tuned. The reason is below the picture."
-_NO_TREE = "Choose VST or VSGBM in All settings: only soft trees are tuned here."
-
-
-def _tuned_plan(settings: SoftTreesSettings, values: SimpleNamespace) -> SoftTreesSettings | None:
-    """Of the soft tree that is looked into, or of the first; None without any."""
-    soft = [method for method in settings.methods if method in SOFT_METHODS]
-    if not soft:
-        return None
-    looked = SOFT_LABELS[values.whose]
-    return plan_tuning(settings, looked if looked in soft else soft[0])
-
-
-def _why_no_tuning(plan: SoftTreesSettings | None) -> str:
-    if plan is None:
-        return _NO_TREE
-    return _NO_FIT if why_no_tuning(plan) else ""  # the picture says why
-
-
-def _tuning_sections(run: TuningRun, values: SimpleNamespace) -> list[Section]:
-    """The best settings, in words and as a table."""
-    head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
-    rows = [
-        (f"{knobs.depth}", *(f"{value:g}" for value in knobs[1:4]), *map(digits, knobs[4:]))
-        for knobs in run.tried[:_SHOWN]
-    ]
-    caption = (
-        f"The {len(rows)} of {len(run.tried)} settings with the highest ELBO. ELBO and density are "
-        "in nats per row."
-    )
-    return [Section(text=describe_tuning(run), table=[head, *rows], caption=caption)]
-
-
-def _first_setting(run: TuningRun) -> dict[str, Any]:
-    """The knobs at the setting with the highest ELBO."""
-    best = run.tried[0]
-    wanted = to_values(
-        SoftTreesSettings(
-            depth=best.depth,
-            beta=best.beta,
-            prior_scale=best.prior_scale,
-            rate=best.learning_rate,
-        )
-    )
-    return {key: wanted[key] for key in ("depth", "beta", "prior_scale", "rate")}
-
-
-def tuning_csv(run: TuningRun) -> str:
-    """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
-    return csv_text(TunedKnobs._fields, run.tried)
 
 
 def bandit_plan(settings: SoftTreesSettings, values: SimpleNamespace) -> BanditSettings:
@@ -213,21 +152,6 @@ def rank_csv(run: RankRun) -> str:
 
 
 # All are open in a link, as they were before they could fold.
-TUNING = Trial(
-    name="soft-trees-tune",
-    label="Tuning",
-    fold=Knob("tuning", "Which settings fit held-out rows best?", "switch", True, group="page"),
-    about="The page holds out a fifth of the rows and trains on the others with 24 settings. Which "
-    "has the highest **validation ELBO**, the paper's criterion? The log density of the held-out "
-    "rows does not count how far the posterior moves away from the prior, unlike the ELBO.",
-    plan=_tuned_plan,
-    why_not=_why_no_tuning,
-    estimate=estimate_tuning_seconds,
-    run=run_tuning,
-    sections=_tuning_sections,
-    tables=MappingProxyType({"All settings": ("tuning.csv", tuning_csv)}),
-    take=("Use the first setting", _first_setting),
-)
 BANDIT = Trial(
     name="soft-trees-bandit",
     label="Bandit",
@@ -268,4 +192,4 @@ RANKS = Trial(
     study=RANK_STUDY,
     tables=MappingProxyType({"AUROC by rank and seed": ("ranks.csv", rank_csv)}),
 )
-TRIALS = (TUNING, BANDIT, RANKS)
+TRIALS = (BANDIT, RANKS)

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.picture import CLASS_COLOURS, CLASSES
 from gbuq_core.experiments.spiral.plan import METHODS
-from gbuq_core.experiments.spiral.quality import (
+from gbuq_core.experiments.spiral.probes import (
     BurnInEffect,
     Probe,
-    QualityPoint,
     Ray,
     RayTruth,
     burn_in_effect,
@@ -28,22 +27,13 @@ from gbuq_core.experiments.spiral.quality import (
 )
 from gbuq_core.experiments.spiral.scores import scores_of
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
-from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import (
-    Part,
-    around,
-    axis,
-    entry,
-    line,
-    panel,
-    plain_dots,
-    reading,
     stretches,
 )
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.presentation import digits, seconds_text, short
+from gbuq_core.presentation import digits, short
 
 Array = npt.NDArray[np.float64]
 
@@ -321,83 +311,3 @@ def _limits(arrays: Sequence[Array], log: bool, span: float = 1e-5) -> tuple[flo
     if log:
         return max(float(values.min()) / _ROOM, highest * span), highest * _ROOM
     return 0.0, highest * 1.05 or 1.0
-
-
-_MEASURES = {"rank_correlation": "likeness to 20 other models", "auroc_far": "AUROC, far cells"}
-_TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000)  # seconds
-
-
-def quality_figure(points: Sequence[QualityPoint]) -> Curves:
-    """Both measures of quality against the seconds of one core."""
-    points = sorted(points, key=lambda point: point.core_seconds)
-    seconds = np.log10([point.core_seconds for point in points])
-    ends = around(seconds, room=0.06)
-    legend: dict[str, Part] = {}
-    panels = []
-    for name, label in _MEASURES.items():
-        layers: list[Part] = []
-        every = np.array([getattr(point, name) for point in points])
-        for method in dict.fromkeys(point.method for point in points):
-            style = METHOD_STYLES[method]
-            at = np.array([p.method == method for p in points]) & np.isfinite(every)
-            x, y = seconds[at], every[at]
-            dots = plain_dots(x, y, style.colour, 1.0, 9.0)
-            independent = any(p.n_models > 1 for p in points if p.method == method)
-            layers += [*([line(x, y, style.colour, 1.5)] if independent else []), dots]
-            text = style.label + ", independent" * independent
-            legend[text] = entry(text, dots)
-        panels.append(panel(around(every, room=0.15), label, layers, 0.5))
-    return draw_curves(
-        "spiral-quality",
-        describe_quality(points),
-        420,
-        axis(
-            ends,
-            "seconds of one core",
-            {float(np.log10(t)): f"{t:g}" for t in _TICKS if ends[0] <= np.log10(t) <= ends[1]},
-        ),
-        panels,
-        list(legend.values()),
-        reading(
-            seconds,
-            "",
-            [(label, [getattr(p, name) for p in points]) for name, label in _MEASURES.items()],
-            names=[ensemble_name(point) for point in points],
-        ),
-    )
-
-
-def ensemble_name(point: QualityPoint) -> str:
-    """How many independent models, or which chain."""
-    label = METHOD_STYLES[point.method].label
-    return f"{point.n_models} x {label}" if point.n_models > 1 else label
-
-
-def quality_section(points: Sequence[QualityPoint], values: SimpleNamespace) -> list[Section]:
-    """What compute buys: the figure, and a line for each ensemble."""
-    heads = ("Ensemble", "Seconds", "Likeness", "AUROC", "Mean KU", "Effective")
-    names = ("core_seconds", "rank_correlation", "auroc_far", "knowledge", "effective")
-    rows = [
-        (ensemble_name(point), *(digits(getattr(point, name)) for name in names))
-        for point in points
-    ]
-    caption = (
-        "Likeness is the rank correlation with the map of the 20 models, which the ensemble of 30 "
-        "contains. Seconds are training time on one core. Effective is how many independent "
-        "members would be worth as much."
-    )
-    return [Section(curves=quality_figure(points), table=[heads, *rows], caption=caption)]
-
-
-def describe_quality(points: Sequence[QualityPoint]) -> str:
-    """The figure in words."""
-    words = []
-    for point in points:
-        label = METHOD_STYLES[point.method].label
-        what = f"{point.n_models} independent models" if point.n_models > 1 else f"one {label}"
-        alike = (
-            "" if np.isnan(point.rank_correlation) else f", likeness {point.rank_correlation:.2f}"
-        )
-        cost = seconds_text(point.core_seconds)
-        words.append(f"{what}: {cost}, AUROC {point.auroc_far:.2f}{alike}")
-    return "; ".join(words) + "."

@@ -17,7 +17,6 @@ from gbuq_core.experiments.spiral.charts import (
     burn_in_section,
     ends_of,
     point_section,
-    quality_section,
     walk_section,
 )
 from gbuq_core.experiments.spiral.claims import STUDY, answer_spiral, check_claims, settings_text
@@ -39,20 +38,13 @@ from gbuq_core.experiments.spiral.plan import (
     spiral_arguments,
     why_not,
 )
-from gbuq_core.experiments.spiral.quality import (
-    estimate_quality_seconds,
-    plan_quality,
-    quality_against_compute,
-    walk_off,
-    why_no_quality,
-)
+from gbuq_core.experiments.spiral.probes import walk_off
 from gbuq_core.experiments.spiral.scores import (
     MIN_BETWEEN,
     describe_spiral,
     score_spiral,
     scores_of,
 )
-from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import UNCERTAINTY_KINDS
@@ -225,20 +217,6 @@ CYCLES_OPEN = Knob(
     "first_cycles", "How much knowledge uncertainty comes from the first cycles", "switch", True,
     group="page",
 )  # fmt: skip
-COMPUTE = Trial(
-    name="quality",
-    label="Comparison",
-    button="Compare",
-    fold=Knob("compute", "What compute buys", "switch", True, group="page"),
-    about="This compares independent ensembles of 3, 5, 10 and 30 models with one long model of "
-    "each kind, at the settings above. How similar is each map of knowledge uncertainty to the map "
-    "of 20 other independent models? Does it find the cells far from the data?",
-    plan=plan_quality,
-    why_not=why_no_quality,
-    estimate=estimate_quality_seconds,
-    run=quality_against_compute,
-    sections=quality_section,
-)
 
 
 def _line_of(sheet: PanelSheet, values: SimpleNamespace) -> PanelSheet:
@@ -305,7 +283,6 @@ SPIRAL = Experiment(
     about=lambda run: settings_text(run.settings),
     remark=_beyond,
     study=STUDY,
-    trials=(COMPUTE,),
     scores=score_section,
     closer=(
         Closer(

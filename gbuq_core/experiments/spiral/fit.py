@@ -57,7 +57,7 @@ class SpiralFit:
     # None of a stored fit
     seconds: float
     memory_bytes: int | None
-    beyond: str = ""  # of a stored fit: what `quality.walk_off` says of it
+    beyond: str = ""  # of a stored fit: what `probes.walk_off` says of it
 
     @cached_property
     def entropies(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.spiral.fit import Members, SpiralFit, fit_spiral
 from gbuq_core.experiments.spiral.plan import FIRST, SpiralSettings
-from gbuq_core.experiments.spiral.quality import walk_off
+from gbuq_core.experiments.spiral.probes import walk_off
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral
 

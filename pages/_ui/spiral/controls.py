@@ -11,7 +11,6 @@ import streamlit as st
 from gbuq_core.experiments.spiral.data import EXTENT, SIDE
 from gbuq_core.experiments.spiral.experiment import (
     ALONG,
-    COMPUTE,
     CYCLES_OPEN,
     POINT,
     POINT_OPEN,
@@ -30,7 +29,7 @@ from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
-_SECTIONS = (POINT_OPEN, WALK_OPEN, CYCLES_OPEN, COMPUTE.fold)
+_SECTIONS = (POINT_OPEN, WALK_OPEN, CYCLES_OPEN)
 _LOOKS = (*POINT, *RAY, ALONG, *SURFACE, *_SECTIONS)
 MAP = map_knob(
     (

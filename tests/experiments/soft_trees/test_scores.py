@@ -11,7 +11,6 @@ from tolerances import CANCELLED, NEAR_ZERO, NINE_DIGITS, SAME_SUM, ZERO
 
 from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
-from gbuq_core.experiments.soft_trees import tuning as soft_trees_tuning
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, plan_bandit, run_bandit
 from gbuq_core.experiments.soft_trees.claims import (
     BANDIT_STUDY,
@@ -56,10 +55,9 @@ from gbuq_core.experiments.soft_trees.scores import (
     score_all,
     score_soft_trees,
 )
-from gbuq_core.experiments.soft_trees.trials import bandit_csv, rank_csv, tuning_csv
-from gbuq_core.experiments.soft_trees.tuning import describe_tuning, plan_tuning, run_tuning
+from gbuq_core.experiments.soft_trees.trials import bandit_csv, rank_csv
 from gbuq_core.progress import Place, Progress, at
-from gbuq_core.soft_trees import ElboPath, tuning
+from gbuq_core.soft_trees import ElboPath
 from gbuq_core.synthetic import moons_posterior
 
 SMALL = SoftTreesSettings(
@@ -252,27 +250,6 @@ def test_the_code_names_only_what_it_uses():
     assert "draw=2, tree=4" in text
     assert "XBART" not in text
     assert "n_draws=100)" in soft_trees_code(SoftTreesSettings(methods=("xbart",), draws=400))
-
-
-def test_tuning_finds_that_a_step_needs_a_gate(monkeypatch):
-    grid = {"beta": (8.0,), "prior_scale": (2.5,), "depth": (0, 1), "learning_rate": (0.03,)}
-    monkeypatch.setattr(soft_trees_tuning, "DEFAULT_GRID", grid)
-    monkeypatch.setattr(tuning, "DEFAULT_GRID", grid)
-    run = run_tuning(plan_tuning(replace(SMALL, data="step", rows=80, steps=600), "vst"))
-    assert [knobs.depth for knobs in run.tried] == [1, 0]
-    assert run.tried[0].elbo > run.tried[1].elbo
-    # The log of a mean is at least the mean of logs, and no KL is taken away.
-    assert all(knobs.log_score > knobs.elbo for knobs in run.tried)
-    assert (run.n_held_out, run.n_rows) == (16, 80)
-    assert "The same setting has the highest log density" in describe_tuning(run)
-    other = run._replace(tried=(run.tried[0], run.tried[1]._replace(log_score=9.0)))
-    assert "the ELBO also counts how far the posterior moves" in describe_tuning(other)
-    assert tuning_csv(run).splitlines()[0] == "depth,beta,prior_scale,learning_rate,elbo,log_score"
-    # What is tuned is no part of the question, the rest is.
-    assert plan_tuning(replace(SMALL, depth=6, beta=1.0), "vst") == plan_tuning(SMALL, "vst")
-    assert plan_tuning(replace(SMALL, rank=1), "vst") != plan_tuning(SMALL, "vst")
-    with pytest.raises(InvalidParameter, match="method must be one of"):
-        plan_tuning(SMALL, "gp")
 
 
 def test_the_papers_order_of_policies_stands_beside_ours():

@@ -27,7 +27,7 @@ from gbuq_core.experiments.spiral.plan import (
     spiral_estimator,
     why_not,
 )
-from gbuq_core.experiments.spiral.quality import probe, ray, ray_truth
+from gbuq_core.experiments.spiral.probes import probe, ray, ray_truth
 from gbuq_core.metrics import nll_classification
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import spiral_features, spiral_posterior

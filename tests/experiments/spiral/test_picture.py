@@ -1,7 +1,6 @@
 """The spiral's sheets: which panels, which scales, what plays, what the strips show."""
 
 import math
-from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,14 +9,12 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.spiral.charts import (
     burn_in_sheet,
-    describe_quality,
     probe_sheet,
-    quality_figure,
     ray_sheet,
 )
 from gbuq_core.experiments.spiral.picture import MOST_FRAMES, common_frames, maps_at, spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.spiral.quality import BurnInEffect, Ray, RayTruth
+from gbuq_core.experiments.spiral.probes import BurnInEffect, Ray, RayTruth
 from gbuq_core.experiments.spiral.training import SpiralGrowth, training_strips
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Line, Marker
@@ -264,29 +261,3 @@ def test_burn_in_is_drawn_beside_a_level():
     assert mean.log
     assert auroc.y_limits == (0.0, 1.0)
     assert encode_sheet(sheet)
-
-
-Quality = namedtuple("Quality", "method n_models core_seconds auroc_far rank_correlation")
-QUALITY = (
-    Quality("sglb", 3, 0.3, 0.4, 0.6),
-    Quality("sglb", 30, 3.0, 0.5, float("nan")),
-    Quality("csglb", 1, 0.2, 0.3, 0.5),
-)
-
-
-def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
-    spec = quality_figure(QUALITY).spec
-    assert [entry["name"] for entry in spec["legend"]] == ["cSGLB", "SGLB, independent"]
-    assert spec["read"]["names"] == ["cSGLB", "3 x SGLB", "30 x SGLB"]
-    likeness, auroc = spec["panels"]
-    lone, joined, several = auroc["layers"]
-    assert (lone["kind"], lone["y"]) == ("dots", [0.3])
-    assert (joined["kind"], joined["y"], several["y"]) == ("line", [0.4, 0.5], [0.4, 0.5])
-    assert np.allclose(joined["x"], np.log10([0.3, 3.0]), atol=1e-4)
-    assert [layer["y"] for layer in likeness["layers"]] == [[0.5], [0.6], [0.6]]  # without nan
-
-
-def test_quality_in_words_leaves_out_what_there_is_not():
-    words = describe_quality(QUALITY)
-    assert "3 independent models: 0.3 s, AUROC 0.40, likeness 0.60" in words
-    assert "30 independent models: 3 s, AUROC 0.50; one cSGLB" in words

@@ -1,8 +1,7 @@
-"""What burn-in leaves, what is beyond the data, what compute buys; and the exports."""
+"""What burn-in leaves, what is beyond the data; and the exports."""
 
 import csv
 import io
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,20 +9,16 @@ import pytest
 from tolerances import CANCELLED, NINE_DIGITS, ZERO
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.spiral import quality as spiral_quality
+from gbuq_core.experiments.spiral import probes
 from gbuq_core.experiments.spiral.charts import probe_sheet
 from gbuq_core.experiments.spiral.data import spiral_truth
 from gbuq_core.experiments.spiral.experiment import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import count_fits, fit_spiral, map_spiral, run_spiral
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
-from gbuq_core.experiments.spiral.quality import (
+from gbuq_core.experiments.spiral.probes import (
     burn_in_effect,
-    plan_quality,
     predict_points,
-    quality_against_compute,
-    quality_plans,
     walk_off,
 )
 from gbuq_core.experiments.spiral.scores import against_chance, score_spiral
@@ -95,7 +90,7 @@ def test_walking_off_ends_on_constant_ground(method):
     ],
 )
 def test_the_sentence_about_the_outside_follows_the_score(monkeypatch, value, notices, chance):
-    monkeypatch.setattr(spiral_quality, "auroc_of", lambda *_: value)
+    monkeypatch.setattr(probes, "auroc_of", lambda *_: value)
     sentence = walk_off(fit_of("sglb"), SMALL).sentence
     assert sentence.startswith(f"SGLB {notices} the data.")
     assert sentence.endswith(f": {value:.2f}, {chance}.")
@@ -104,51 +99,6 @@ def test_the_sentence_about_the_outside_follows_the_score(monkeypatch, value, no
 def test_walking_off_takes_two_members():
     with pytest.raises(InvalidParameter, match="at least two members"):
         walk_off(fit_of("sglb"), replace(SMALL, shown=1))
-
-
-@pytest.fixture(scope="module")
-def quality():
-    """Fits of the comparison and what came of them, with `shown` set to see it ignored."""
-    fits = {plan: fit_spiral(plan) for plan in quality_plans(SMALL)}
-    before = count_fits()
-    points = quality_against_compute(replace(SMALL, shown=2), fits)
-    assert count_fits() == before  # all were given
-    return fits, points
-
-
-def test_quality_covers_ensembles_of_all_sizes_and_the_chains(quality):
-    fits, points = quality
-    assert [(p.method, p.n_models, p.n_members) for p in points] == [
-        ("sglb", 3, 3), ("sglb", 5, 5), ("sglb", 10, 10), ("sglb", 30, 30),
-        ("virtual_sglb", 1, 3), ("csglb", 1, 4), ("cbsglb", 1, 4),
-    ]  # fmt: skip
-    assert [p.n_trees for p in points] == [36, 60, 120, 360, 60, 60, 60]
-    assert points[3].core_seconds == pytest.approx(10 * points[0].core_seconds)
-    assert points[5].core_seconds == fits[plan_of(SMALL, "csglb")].seconds
-
-
-def test_small_ensembles_are_the_first_models_and_the_reference_the_last(quality):
-    fits, points = quality
-    largest = fits[quality_plans(SMALL)[0]]
-    assert largest.members.shape[1] == 30
-    first = decompose_classification(largest.members[-1, :5]).knowledge
-    last = decompose_classification(largest.members[-1, 10:]).knowledge
-    assert points[1].knowledge == pytest.approx(first.mean(), rel=CANCELLED)
-    # Ties among cells beyond the data may break either way in the last digit.
-    assert points[1].rank_correlation == pytest.approx(rank_correlation(first, last), abs=1e-3)
-    assert math.isnan(points[3].rank_correlation)
-    assert all(-1 <= p.rank_correlation <= 1 for p in points if p.n_models != 30)
-    # Ten models say more about the order of cells than three do.
-    assert points[2].rank_correlation > points[0].rank_correlation
-
-
-def test_quality_fits_what_is_missing(quality):
-    fits, points = quality
-    some = {plan: fit for plan, fit in fits.items() if plan.method != "cbsglb"}
-    before = count_fits()
-    again = quality_against_compute(SMALL, some)
-    assert count_fits() == before + 1
-    assert replace(again[-1], core_seconds=0) == replace(points[-1], core_seconds=0)
 
 
 def test_the_table_holds_every_cell_and_number():
@@ -233,12 +183,3 @@ def test_maps_that_never_come_are_not_hatched_in_wait():
     sheet = spiral_sheet(run.truth, run.data, run.methods)
     assert not any(panel.blank_hatched for panel in sheet.panels)
     assert [m.label for m in sheet.panels[-1].markers] == ["not available"]
-
-
-def test_a_comparison_is_the_same_whatever_it_does_not_depend_on():
-    settings = replace(SMALL, methods=("vrf",), forest_depth=3, shown=2, rate=0.2, step=5)
-    plan = plan_quality(settings)
-    assert plan == plan_quality(replace(settings, methods=("sglb",), forest_depth=9, shown=None))
-    assert quality_plans(plan) == quality_plans(settings)
-    assert plan != plan_quality(replace(settings, rate=0.3))
-    assert plan != plan_quality(replace(settings, step=10))

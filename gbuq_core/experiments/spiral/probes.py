@@ -1,43 +1,31 @@
-"""Questions to the spiral's ensembles: what burn-in leaves, what is beyond, what compute buys.
-
-Tan, Huertas and Zhao (cyclical SGLB), sections 5.1 and 5.2: independent ensembles of 3, 5, 10 and
-30 models beside single chains.
-"""
+"""What the spiral's ensembles say at a point, on a line, beyond the rows, without first cycles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.ranking import auroc_of, rank_correlation
+from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.experiments.spiral.data import marginal_log_density, spiral_truth, support_limit
 from gbuq_core.experiments.spiral.fit import (
     SpiralFit,
-    SpiralMaps,
-    fit_spiral,
     map_spiral,
     model_of,
 )
 from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
-    estimate_spiral_seconds,
     member_trees,
-    why_not,
 )
 from gbuq_core.experiments.spiral.scores import (
     BETTER_THAN_CHANCE,
     against_chance,
-    score_spiral,
     spiral_regions,
 )
-from gbuq_core.jobs import effective_n_jobs
-from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import spiral_features, spiral_log_density, spiral_posterior
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, entropy
 from gbuq_core.validation import check_number
@@ -189,10 +177,6 @@ def _check_points(points: Sequence[Sequence[float]]) -> Array:
 
 Array = npt.NDArray[np.float64]
 
-ENSEMBLE_SIZES = (3, 5, 10, 30)
-_REFERENCE = 20  # of the 30 models: the last ones, so that the first 10 are none of them
-CHAINS = ("virtual_sglb", "csglb", "cbsglb")
-
 _N_RAYS, _N_STEPS = 72, 24
 _NEAR, _REMOTE = (1.02, 2.0), (100.0, 200.0)  # from where to where, in radii of the data
 _CONSTANT = 0.01  # relative change that counts as none
@@ -240,28 +224,6 @@ class WalkOff(NamedTuple):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class QualityPoint:
-    """One ensemble's quality and what it cost."""
-
-    method: str  # A key of `METHODS`
-    # `n_models`, `n_members`, `n_trees`: models trained, members taken, trees in all
-    n_models: int
-    n_members: int
-    n_trees: int
-    # of its training: of an independent ensemble its share of the largest one's
-    core_seconds: float
-    # `auroc_far`, `auroc_between`, `knowledge`, `effective`: as in `SpiralScore`: of the farthest
-    # 40 % and between the arms, mean over the grid in nats, effective number of members
-    auroc_far: float
-    auroc_between: float
-    knowledge: float
-    effective: float
-    # with the knowledge uncertainty of the reference, the last 20 of the 30 independent models; NaN
-    # for an ensemble that contains some of those
-    rank_correlation: float
-
-
 def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
     """How much knowledge uncertainty comes from a cyclical ensemble's first cycles."""
     plan = fit.plan
@@ -298,77 +260,6 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
         share_constant_far=float(_is_constant(remote).mean()),
         n_levels=float(np.mean([len(np.unique(ray.round(12))) for ray in near])),
         auroc_far=auroc_of(far, ~far, knowledge),
-    )
-
-
-def quality_plans(settings: SpiralSettings) -> tuple[SpiralSettings, ...]:
-    """The four fits that `quality_against_compute` needs: 30 independent models, and the chains."""
-    largest = replace(settings, members=max(ENSEMBLE_SIZES))
-    return tuple(plan_of(largest, method) for method in ("sglb", *CHAINS))
-
-
-def plan_quality(settings: SpiralSettings, values: object = None) -> SpiralSettings:
-    """The settings without what the comparison does not depend on."""
-    first = SpiralSettings()
-    used = {
-        name: value
-        for plan in quality_plans(settings)
-        for name, value in vars(plan).items()
-        if name != "methods" and value != getattr(first, name)
-    }
-    picked = {"step": settings.step, "start": settings.start, "burn_in": settings.burn_in}
-    return replace(first, **{**used, **picked})
-
-
-def estimate_quality_seconds(settings: SpiralSettings) -> float:
-    """Roughly what `quality_against_compute` takes on one core."""
-    return sum(estimate_spiral_seconds(plan) for plan in quality_plans(settings))
-
-
-def why_no_quality(settings: SpiralSettings) -> str:
-    """Why the settings cannot be compared, in a sentence; empty if they can."""
-    problems = ((plan.kind.label, why_not(plan, settings)) for plan in quality_plans(settings))
-    return next((f"{label}: {text}" for label, text in problems if text), "")
-
-
-def quality_against_compute(
-    settings: SpiralSettings, fits: Mapping[SpiralSettings, SpiralFit] | None = None
-) -> tuple[QualityPoint, ...]:
-    """Independent ensembles of 3, 5, 10 and 30 models beside virtual SGLB, cSGLB and cbSGLB."""
-    settings = replace(settings, shown=None)
-    done = dict(fits or {})
-    plans = quality_plans(settings)
-    for plan in plans:
-        if plan not in done:
-            done[plan] = fit_spiral(plan)
-    independent, chains = done[plans[0]], [done[plan] for plan in plans[1:]]
-    reference = decompose_classification(independent.members[-1, -_REFERENCE:]).knowledge
-    points = []
-    for size in ENSEMBLE_SIZES:
-        maps = map_spiral(independent, replace(settings, shown=size))
-        apart = size <= max(ENSEMBLE_SIZES) - _REFERENCE
-        points.append(_point(maps, size, reference if apart else None))
-    points += [_point(map_spiral(fit, settings), 1, reference) for fit in chains]
-    return tuple(points)
-
-
-def _point(maps: SpiralMaps, n_models: int, reference: Array | None) -> QualityPoint:
-    plan, knowledge = maps.fit.plan, maps.knowledge[-1]
-    score = score_spiral(maps, spiral_truth(plan.noise))
-    cores = min(effective_n_jobs(None), plan.n_models)
-    return QualityPoint(
-        method=maps.method,
-        n_models=n_models,
-        n_members=score.n_members,
-        n_trees=n_models * plan.n_trees,
-        core_seconds=maps.fit.seconds * cores * n_models / plan.n_models,
-        auroc_far=score.auroc_far,
-        auroc_between=score.auroc_between,
-        knowledge=float(knowledge.mean()),
-        effective=score.size.effective,
-        rank_correlation=(
-            math.nan if reference is None else rank_correlation(knowledge, reference)
-        ),
     )
 
 
