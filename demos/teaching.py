@@ -177,8 +177,6 @@ _NOVELTY = Teaching(
            "They think a clipped score detects worse.", 2),
         _N("Which rows now own the hole?",
            "They expect novelty to rise wherever rows vanish.", 3),
-        _N("Can a label make a place new?",
-           "They say never, because no row has moved.", 3),
     ),
 )  # fmt: skip
 _TWO_CLOCKS = Teaching(

@@ -2,11 +2,7 @@
 
 from gbuq_core.experiments.novelty.experiment import NOVELTY
 from pages._ui.experiment import show_experiment
-from pages._ui.novelty.controls import STATE
-from pages._ui.novelty.edits import act, admit, draw_below, mark
-from pages._ui.novelty.look import draw_change, draw_place
+from pages._ui.novelty.controls import STATE, act, admit, offer_undo
+from pages._ui.novelty.look import draw_place
 
-show_experiment(
-    NOVELTY, STATE, (),
-    acts=act, admit=admit, mark=mark, below=draw_below, below_why=draw_place, last=draw_change,
-)  # fmt: skip
+show_experiment(NOVELTY, STATE, (), acts=act, admit=admit, below=offer_undo, below_why=draw_place)

@@ -14,20 +14,18 @@ from demos.asking import Between, Largest, both_of
 from demos.lesson import ComputedStep, Lesson, Step
 from demos.novelty.parts import (
     THIRDS,
-    box_edit,
     by_third_feature,
-    edit_sheet,
+    change_of,
+    changes_elsewhere,
+    erased_sheet,
     followed,
-    noticed,
     novelty_run,
     scores_of,
     share_of_steps,
     walk_strip,
-    went,
-    went_elsewhere,
     with_strips,
 )
-from gbuq_core.experiments.novelty.edits import mask_of
+from gbuq_core.experiments.novelty.erasing import squares_around
 from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of, unit_of
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty.picture import (
@@ -38,6 +36,7 @@ from gbuq_core.experiments.novelty.picture import (
     tree_sheet,
 )
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
+from gbuq_core.experiments.novelty.scores import describe_erased
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.presentation import digits, enumerated
@@ -59,17 +58,10 @@ RINGS = NoveltySettings(
 CLIPPED = NoveltySettings(
     tail="clip", show="value", maps=("truth", "novelty", "distance", "apart"), row=31, column=11
 )
-ARC = box_edit("rings", "remove", (0.3, 1.4), (-1.0, 1.0))
-MOON_END = box_edit("moons", "remove", (1.2, 2.6), (-1.0, 0.6))
+_ARC, _MOON_END = (30, 37), (26, 40)  # in the inner ring, and at the end of a moon
 ERASED = NoveltySettings(
-    data="rings", show="value", maps=("novelty", "knowledge", "apart"), edits=(ARC,), row=31,
-    column=37,
-)  # fmt: skip
-MISLABELLED = box_edit("moons", "flip", (0.8, 1.2), (-0.8, -0.45))
-BLOB_FLIP = box_edit("blobs", "flip", (1.0, 2.0), (-2.0, -1.0))
-FLIPPED = NoveltySettings(
-    show="value", maps=("novelty", "knowledge", "apart"), edits=(MISLABELLED,), score="knowledge",
-    row=23, column=34,
+    data="rings", show="value", maps=("novelty", "knowledge", "apart"), erased=(_ARC,), row=31,
+    column=38,
 )  # fmt: skip
 APART = 30.0  # points between ranks that count as a contradiction
 _OUT, _CORNER = (30, 54), (48, 48)  # cells of the rings' map
@@ -277,79 +269,40 @@ def clipped_tail() -> ComputedStep:
 
 def rows_erased() -> ComputedStep:
     """Take an arc of the inner ring away."""
-    after = novelty_run(ERASED)
-    before = novelty_run(replace(ERASED, edits=()))
-    moon = went_elsewhere(novelty_run(MOONS), MOON_END)
-    inside = {key: went(before, after, key) for key in ("novelty", "knowledge", "isolation")}
-    arc = mask_of(ARC.runs)
+    before, after = novelty_run(replace(ERASED, erased=())), novelty_run(ERASED)
+    novelty, knowledge, isolation = (
+        change_of(before, after, key) for key in ("novelty", "knowledge", "isolation")
+    )
+    moon = [change.words for change in changes_elsewhere(novelty_run(MOONS), _MOON_END)]
+    arc = squares_around(ERASED.erased)
     called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
     share = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
     top = float(after.maps.of("novelty")[arc].max())
     notes = (
         "On the moons, when the rows at the end of one moon are gone, novelty "
         f"{moon[0]} on average there, and knowledge uncertainty {moon[1]}.",
-        f"{after.fit.rows.outcomes[-1].text} The isolation forest's score {inside['isolation']}. "
-        f"The highest z in the hole is {digits(top)}. A change counts if it exceeds half of the "
-        "score's standard deviation over the training rows before the edit.",
+        f"{describe_erased(after.fit)} The isolation forest's score {isolation.words}. The highest "
+        f"z in the square is {digits(top)}. A change counts if it exceeds half of the score's "
+        "standard deviation over all training rows.",
     )
     text = (
-        "The outlined arc of the inner ring loses its rows, and the forest is trained again. "
-        "Answer first, then move the slider."
+        "The outlined square loses its rows, and the forest is trained again. Answer first, then "
+        "move the slider."
     )
-    right = Largest(both_of(noticed(before, after, "novelty"), noticed(before, after, "knowledge")))
+    right = Largest(both_of(novelty.in_thresholds - 1.0, knowledge.in_thresholds - 1.0))
     answer = (
-        f"Novelty {inside['novelty']}; knowledge uncertainty {inside['knowledge']}. Leaves of the "
-        f"rows on both sides now cover the hole, and {100 * share:.0f} % of its cells change "
+        f"Novelty {novelty.words}; knowledge uncertainty {knowledge.words}. Leaves of the "
+        f"rows on both sides now cover the square, and {100 * share:.0f} % of its cells change "
         "their class."
     )
-    return ComputedStep(
-        text,
-        right,
-        answer,
-        edit_sheet(before, after, ("novelty", "knowledge")),
-        notes,
-    )
-
-
-def labels_flipped() -> ComputedStep:
-    """Give some rows the other class; none is moved."""
-    after = novelty_run(FLIPPED)
-    before = novelty_run(replace(FLIPPED, edits=()))
-    keys = ("novelty", "knowledge", "data", "isolation")
-    inside = {key: went(before, after, key) for key in keys}
-    same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
-    blob = went_elsewhere(novelty_run(BLOBS), BLOB_FLIP)
-    notes = (
-        f"{after.fit.rows.outcomes[-1].text} In the box data uncertainty {inside['data']}. The "
-        "isolation forest does not use classes: its map "
-        f"{'does not change at all' if same else 'changes'}. Outside the box the mean novelty "
-        f"{went(before, after, 'novelty', inside=False)}. In the box of the blobs knowledge "
-        f"uncertainty {blob[1]}.",
-    )
-    text = (
-        "Rows in the outlined box get the other class, as if they were mislabelled. No row "
-        "moves. Answer first, then move the slider."
-    )
-    right = Largest(both_of(noticed(before, after, "novelty"), noticed(before, after, "knowledge")))
-    answer = (
-        f"Novelty {inside['novelty']}; knowledge uncertainty {inside['knowledge']}. In a box of "
-        f"the blobs novelty {blob[0]}: trees split where classes change, so labels can make a "
-        "place new."
-    )
-    return ComputedStep(
-        text,
-        right,
-        answer,
-        edit_sheet(before, after, ("novelty", "knowledge")),
-        notes,
-    )
+    sheet = erased_sheet(before, after, ("novelty", "knowledge"))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 LESSON = Lesson(
     name="novelty",
     title="What makes a place new",
-    lead="Seven pictures of one experiment, about ten minutes. All numbers are computed as you "
-    "read.",
+    lead="Six pictures of one experiment, about ten minutes. All numbers are computed as you read.",
     page="novelty",
     source="After Merilinna, Advanced uncertainty quantification and novelty detection for random "
     "forest models, section 3.2 (doi 10.5121/csit.2023.131920).",
@@ -395,13 +348,6 @@ LESSON = Lesson(
             ("Both", "Novelty only", "Knowledge only", "Neither"),
             ERASED,
             rows_erased,
-        ),
-        Step(
-            "Labels flipped",
-            "Which score rises there?",
-            ("Both", "Novelty only", "Knowledge only", "Neither"),
-            FLIPPED,
-            labels_flipped,
         ),
     ),
 )

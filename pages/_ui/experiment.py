@@ -84,17 +84,14 @@ def _show_single(
     keys: Sequence[str],
     acts: Callable[[Any], Acts] = _nothing,
     admit: Callable[[Any], Any] = _same,
-    mark: Callable[[Any], Any] = _same,
     below: Callable[[Skeleton, Any], None] | None = None,
     below_why: Callable[[Any], None] | None = None,
-    last: Callable[[Any], None] | None = None,
 ) -> None:
     """One fit.
 
     ``acts(run)`` says what can be done in its figures, by their places. ``admit(settings)`` says
-    what is wrong with settings and returns those to be shown, or None; ``mark(run)`` adds what the
-    session has to a run. ``below(page, run)`` draws what belongs to the picture, ``below_why(run)``
-    what stands in Why, and ``last(run)`` what ends the page.
+    what is wrong with settings and returns those to be shown, or None. ``below(page, run)`` draws
+    what belongs to the picture, ``below_why(run)`` what stands in Why.
     """
     surface = [OPEN] * (OPEN in state.knobs)
     page, values, settings = open_account(record, state, keys, folds_of(record, surface))
@@ -109,9 +106,8 @@ def _show_single(
     if run is None:
         page.explain(record)
         return
-    run = mark(run)
     with page.picture:
-        draw = partial(_draw_single, record, state, run, acts, mark)
+        draw = partial(_draw_single, record, state, run, acts)
         follow(state, values, record.followed, draw)
     run = _ask_behind(page, record, run, values, answer.fresh, (record.name,))
     if below is not None:
@@ -130,8 +126,6 @@ def _show_single(
         page, record, run, sections, acts(run), claims, below_why,
         complete=answer.fresh, costs=_say_cost(answer), paper=paper,
     )  # fmt: skip
-    if last is not None:
-        last(run)
     send_tables(record.name, record.packed(run, kept))
 
 
@@ -360,7 +354,6 @@ def _draw_single(
     state: PageState,
     run: Any,
     acts: Callable[[Any], Acts],
-    mark: Callable[[Any], Any],
     values: SimpleNamespace,
     moving: bool,
 ) -> bool:
@@ -373,7 +366,7 @@ def _draw_single(
         (answer,) = ask([request], LIVE_SECONDS, others=record.slots)
         if answer.result is not None:
             with suppress(GbuqError):
-                run = mark(record.look(answer.result, settings, kept))
+                run = record.look(answer.result, settings, kept)
         fresh = answer.fresh or bool(answer.error)
     pictures, given = record.pictures(run, live_knobs(state, values)), acts(run)
     places = st.columns(len(pictures), gap="medium") if len(pictures) > 1 else [st.container()]

@@ -107,7 +107,6 @@ _CSS = """
   .st-key-upload-at-start { section { min-height: 5.5rem; } label p { font-size: 1.1rem; } }
 }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
-.st-key-novelty-unseen, [data-testid="stLayoutWrapper"]:has(> .st-key-novelty-unseen),
 .st-key-tab-token,
 .st-key-steps-back, [data-testid="stLayoutWrapper"]:has(> .st-key-steps-back),
 .st-key-address-written, [data-testid="stLayoutWrapper"]:has(> .st-key-address-written),

@@ -1,12 +1,13 @@
-"""Novelty maps through AppTest: every control, edits with their predictions, links, states."""
+"""Novelty maps through AppTest: every control, clicks that erase rows, links, states."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.novelty.edits import edit_of, encode_edits
+from gbuq_core.experiments.novelty.erasing import read_places
 from gbuq_core.experiments.novelty.fit import ranks_of, run_novelty
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
@@ -15,12 +16,10 @@ from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
-from pages._ui.novelty import edits as novelty_edits
-from pages._ui.novelty.controls import STATE
-from pages._ui.novelty.edits import on_maps
+from pages._ui.novelty import controls
+from pages._ui.novelty.controls import STATE, choose
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
-    has_sheet,
     move,
     open_page,
     settle,
@@ -29,7 +28,7 @@ from tests.app.experiment_page import (
     titles,
     words,
 )
-from tests.app.novelty_page import CORNER, ERASED, LEFT
+from tests.app.novelty_page import ERASED, PLACE
 
 DEFAULT_TITLES = [
     "\u2212log true density", "Novelty", "Conditional novelty", "Knowledge uncertainty",
@@ -99,69 +98,60 @@ def test_a_table_has_its_two_columns_and_no_truth():
     assert not at.exception
 
 
-def lasso(at, tool, cells=LEFT):
-    """What a lasso with a tool leaves in the session, then a run: AppTest has no browser."""
-    kind = novelty_edits.TOOLS[tool]
-    at.session_state[novelty_edits._WAITING] = edit_of(kind, cells, 0 if kind == "add" else None)
-    return at.run()
+def click(run, **event):
+    """What a click or a drag on a map leaves in the session: AppTest has no browser."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(controls, "st", st := SimpleNamespace(session_state={}, toasts=[]))
+        st.toast = st.toasts.append
+        choose(run, CanvasEvent(**event))
+    return st.session_state, st.toasts
 
 
-def answers(at):
-    return [radio for radio in at.radio if str(radio.key).startswith(novelty_edits._ANSWER)]
+def test_a_click_erases_the_rows_around_a_place_and_looks_at_it(run):
+    row, column = PLACE
+    here = {"row": row + 1.0, "column": column + 1.0}
+    assert click(run, clicked=(2, row, column)) == ({**here, "erased": ERASED}, [])
+    # Nothing is erased where no rows are, or by a drag.
+    assert click(run, clicked=(0, 4, 59)) == ({"row": 5.0, "column": 60.0}, [])
+    around = [(row - 2, column), (row + 2, column)]
+    assert click(run, lassoed=around) == (here, [])
+    assert click(run) == ({}, [])
+    # One more place, unless its rows are gone already.
+    later = run._replace(settings=replace(run.settings, erased=(PLACE,)))
+    assert "erased" not in click(later, clicked=(0, row, column))[0]
+    places = read_places(click(later, clicked=(0, 22, 36))[0]["erased"])
+    assert places == (PLACE, (22, 36))
 
 
-def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
-    at = lasso(open_page("novelty"), "erase", [(0, 0)])  # what erases nothing is no edit
-    assert "There is no training row in 1 cell. Nothing was changed." in words(at)
-    assert not answers(at)
-    lasso(at, "flip")  # and one that is cancelled leaves nothing
-    at.button(key="_novelty_cancel").click().run()
-    assert not answers(at)
-    assert sheet(at, "novelty").header["outlineLabel"] == "where nearly all rows lie"
-    lasso(at, "erase")
-    assert at.text_input(key="edits").value == ""
-    assert at.button(key="_novelty_apply").disabled
-    assert sheet(at, "novelty").header["outlineLabel"] == "under the lasso"
-    for radio, guess in zip(answers(at), ("rise", "fall"), strict=True):
-        radio.set_value(guess)
-    at.run()
-    at.button(key="_novelty_apply").click().run()
-    settle(at)
-    assert at.text_input(key="edits").value == ERASED
-    assert any(text.startswith("Removed ") for text in words(at))
-    verdicts = ("Right: you predicted", "Wrong: you predicted")
-    assert sum(text.startswith(verdicts) for text in words(at)) == 2
-    assert [p["title"] for p in sheet(at, "novelty-change").header["panels"]] == [
-        "Before", "After", "Difference",
-    ]  # fmt: skip
-    before, after, difference = (v[0] for v in sheet(at, "novelty-change").values)
-    # Three float32, each of them rounded: a few steps of the largest.
-    np.testing.assert_allclose(after - before, difference, atol=4e-7 * np.abs(after).max())
-    at.button(key="_novelty_undo").click().run()
-    assert at.text_input(key="edits").value == ""
-    assert not has_sheet(at, "novelty-change")
+def test_a_click_that_would_leave_too_few_rows_says_so_and_erases_none():
+    few = run_novelty(NoveltySettings(rows=60, trees=2))
+    state, toasts = click(few, clicked=(0, *PLACE))
+    assert "erased" not in state
+    (said,) = toasts
+    assert re.fullmatch(
+        r"Only \d\d training rows would be left. A forest needs at least 50. The rows here stay.",
+        said,
+    )
 
 
-def test_the_button_erases_around_the_place_that_is_looked_at_after_a_prediction():
-    at = open_page(
-        "novelty", column="21", row="35"
-    )  # the middle of LEFT, and of its edge on the maps
-    (edge,) = sheet(at, "novelty").header["lines"]
-    fit = run_novelty(NoveltySettings(rows=200, trees=10)).fit
-    for key, (low, high), first in zip("xy", fit.data.extent, (14, 28), strict=True):
-        ends = [low + (high - low) * cell / 60 for cell in (first, first + 13)]
+def test_erased_rows_are_counted_and_given_back(run):
+    (edge,) = sheet(open_page("novelty", column="21", row="35"), "novelty").header["lines"]
+    for key, (low, high), first in zip("xy", run.fit.data.extent, (16, 30), strict=True):
+        ends = [low + (high - low) * cell / 60 for cell in (first, first + 9)]
         assert [min(edge[key]), max(edge[key])] == pytest.approx(ends)
-    at.button(key="_novelty_here").click().run()
-    waiting = at.session_state[novelty_edits._WAITING]
-    cells = [(row, column) for row in range(28, 41) for column in range(14, 27)]
-    assert waiting == edit_of("remove", cells)
-    assert at.text_input(key="edits").value == ""
-    assert len(answers(at)) == 2
-    assert at.button(key="_novelty_apply").label == "Erase rows in 169 cells"
-    assert not sheet(at, "novelty").header["lines"]  # what is erased is outlined instead
-    away = open_page("novelty", column="5", row="55")
-    away.button(key="_novelty_here").click().run()
-    assert any("There is no training row in" in text for text in words(away))
+    at = open_page("novelty", erased=f"{ERASED}~37_23")
+    count = r"\d+ of 200 training rows are erased\."
+    (both,) = (text for text in words(at) if re.fullmatch(count, text))
+    settle(at.button(key="_novelty_undo").click().run())
+    assert at.text_input(key="erased").value == ERASED
+    (one,) = (text for text in words(at) if re.fullmatch(count, text))
+    assert int(one.split()[0]) < int(both.split()[0])
+    settle(at.button(key="_novelty_undo").click().run())
+    assert at.text_input(key="erased").value == ""
+    assert not any(re.fullmatch(count, text) for text in words(at))
+    at = open_page("novelty", erased=f"{ERASED}~37_23")
+    settle(at.button(key="_novelty_clear").click().run())
+    assert at.text_input(key="erased").value == ""
 
 
 def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
@@ -178,77 +168,18 @@ def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
     assert " of the map, novelty " in answer_novelty(table)
 
 
-def test_an_edit_that_cannot_be_is_said_and_nothing_is_lost():
-    at = open_page("novelty", edits=encode_edits([edit_of("flip", LEFT)]))
-    held = at.text_input(key="edits").value
-    lasso(at, "erase", [(row, column) for row in range(60) for column in range(60)])
-    assert any(
-        t == "These edits remove every training row. Nothing was changed." for t in words(at)
-    )
-    assert at.text_input(key="edits").value == held
-    assert not answers(at)
-    assert has_sheet(at, "novelty-change")
-
-
-def test_edits_of_a_link_are_restored_without_a_prediction():
-    at = open_page("novelty", edits=ERASED)
-    assert any(text.startswith("Removed ") for text in words(at))
-    assert any(text.startswith("This edit came with the link") for text in words(at))
-    before = sheet(at, "novelty-change").header["digest"]
-    move(at, "score", "Knowledge uncertainty")
-    assert sheet(at, "novelty-change").header["digest"] != before
-    at.button(key="_novelty_clear").click().run()
-    assert at.text_input(key="edits").value == ""
-
-
-def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_them():
-    everything = [(row, column) for row in range(60) for column in range(60)]
-    at = open_page("novelty", edits=encode_edits([edit_of("remove", everything)]))
-    assert any("remove every training row" in text for text in words(at))
-    assert any("maps leave these edits out" in text for text in words(at))
+def test_where_too_few_rows_would_be_left_the_maps_show_all():
+    at = open_page("novelty", erased=ERASED, rows="60")
+    assert any(text.endswith("at least 50. The maps show all rows.") for text in words(at))
     assert titles(at) == DEFAULT_TITLES
-    assert at.text_input(key="edits").value
-    settle(at.button(key="_novelty_forget").click().run())
-    assert at.text_input(key="edits").value == ""
-    assert not any("leave these edits out" in text for text in words(at))
+    assert at.text_input(key="erased").value == ERASED
+    settle(move(at, "rows", 200))
+    assert any(text.endswith(" training rows are erased.") for text in words(at))
 
 
-def test_damaged_edits_are_said_and_taken_out_of_the_address():
-    notice = 'The edits in the link are damaged; nothing is used for "Edits".'
-    at = open_page("novelty", edits="[[[[")
-    assert notice in words(at)
-    assert "edits" not in at.query_params
+def test_a_damaged_place_is_said_and_taken_out_of_the_address():
+    at = open_page("novelty", erased="[[[[")
+    assert any('is used for "Places without rows".' in text for text in words(at))
+    assert "erased" not in at.query_params
     assert titles(at) == DEFAULT_TITLES
-    edits = find_knob(STATE.knobs, "edits")
-    assert read_knob(edits, [ERASED[:-3] + "AAA"]).problem == notice.partition(";")[0]
-    assert read_knob(edits, [ERASED]) == (ERASED, "")
-
-
-@pytest.mark.parametrize(
-    ("tool", "kind", "copies"),
-    [("erase", "remove", 1), ("add", "add", 3), ("duplicate", "duplicate", 3), ("flip", "flip", 1)],
-)
-def test_a_lasso_becomes_the_tools_edit(tool, kind, copies, monkeypatch):
-    state = {novelty_edits._TOOL: tool, novelty_edits._COPIES: 3, novelty_edits._LABEL: 1}
-    monkeypatch.setattr(novelty_edits.st, "session_state", state)
-    on_maps(True, CanvasEvent(lassoed=CORNER))
-    label = 1 if tool == "add" else None
-    assert state[novelty_edits._WAITING] == edit_of(kind, CORNER, label, copies=copies)
-
-
-def test_a_click_or_a_lasso_looks_at_a_cell(monkeypatch):
-    state = {}
-    monkeypatch.setattr(novelty_edits.st, "session_state", state)
-    on_maps(True, CanvasEvent(clicked=(2, 4, 59)))
-    assert state == {"row": 5.0, "column": 60.0}
-    on_maps(True, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
-    assert state == {"row": 2.0, "column": 3.0}
-    on_maps(True, CanvasEvent())
-    assert state == {"row": 2.0, "column": 3.0}
-
-
-def test_too_many_edits_are_refused():
-    data = SimpleNamespace(data=None, plan=None)
-    many = tuple(edit_of("flip", [(0, 0)]) for _ in range(20))
-    reason = novelty_edits.why_not_one_more(data, many, many[0])
-    assert reason == "There are already 20 edits, the most possible. Undo some of them."
+    assert read_knob(find_knob(STATE.knobs, "erased"), [ERASED]) == (ERASED, "")

@@ -133,7 +133,7 @@ def test_five_methods_are_refused():
 
 
 def test_a_bare_address_folds_what_a_link_opens():
-    folded = ("one_point", "walk", "first_cycles", "compute")
+    folded = ("one_point", "walk", "first_cycles")
     assert not any(STATE.opening[key] for key in folded)
     assert all(knob.default for knob in STATE.knobs if knob.key in folded)
     at = open_page("spiral", **dict.fromkeys(folded, "false"))
@@ -202,7 +202,6 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_stays():
         assert titles(at)[0] == "True data uncertainty"
         settle(move(at, "methods", ["SGLB"]))  # whose knobs are others
         assert "SGLB: knowledge" in titles(at)
-        assert any(note.startswith(f"cSGLB: {sentence}") for note in notes(at))
 
 
 def test_a_slider_moved_to_what_cannot_be_fitted_and_back_and_what_leaves_no_member():
@@ -220,5 +219,3 @@ def test_a_slider_moved_to_what_cannot_be_fitted_and_back_and_what_leaves_no_mem
     for key in ("rx", "ry", "sx", "sy"):
         move(at, key, 30.0)
     assert any("The line has no length" in note for note in notes(at))
-    at = open_page("spiral", methods=["SGLB"], step="200", shown="2")
-    assert any(note.startswith("virtual SGLB: Truncation step 200") for note in notes(at))

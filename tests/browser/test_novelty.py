@@ -1,4 +1,4 @@
-"""Novelty maps in Chromium: two maps, one action, a click explains, a lasso asks, links, themes."""
+"""Novelty maps in Chromium: two maps, a click erases rows and explains a place, links, themes."""
 
 import re
 from pathlib import Path
@@ -35,26 +35,7 @@ def after(page, figure, action):
     wait_ready(page, canvases=1)
 
 
-def choose_tool(page, name):
-    page.get_by_role("button", name="More tools").click()
-    tool = page.get_by_role("radio", name=name, exact=True)
-    tool.click()
-    expect(tool).to_be_checked()
-    wait_ready(page, canvases=1)
-    page.keyboard.press("Escape")
-    expect(tool).to_be_hidden()
-
-
-def predict(page, *answers):
-    asked = page.locator(".st-key-novelty-prediction [role=radiogroup]")
-    for i, answer in enumerate(answers):
-        asked.nth(i).get_by_text(answer, exact=True).click()
-        expect(asked.nth(i).get_by_role("radio", name=answer, exact=True)).to_be_checked()
-
-
-def test_a_click_explains_a_place_a_lasso_erases_after_a_prediction_and_sliders_are_followed(
-    page, serve
-):
+def test_a_click_explains_a_place_and_erases_its_rows_and_sliders_are_followed(page, serve):
     figure = open_novelty(page, serve(APP))
     after(page, figure, lambda: figure.click(50, 10, panel=1))
     page.wait_for_url(re.compile(r"column=11(\.0)?&row=51"))
@@ -65,21 +46,12 @@ def test_a_click_explains_a_place_a_lasso_erases_after_a_prediction_and_sliders_
     page.keyboard.press("Home")
     after(page, figure, lambda: page.keyboard.press("Enter"))
     page.wait_for_url(re.compile(r"column=1(\.0)?&"))
-    choose_tool(page, "erase")
-    after(page, figure, lambda: figure.drag((28, 14), (40, 26), panel=1))
-    apply = page.get_by_role("button", name=re.compile("^Erase rows in 169 cells")).first
-    expect(apply).to_be_disabled()
-    assert "edits=" not in page.url
-    predict(page, "rise", "stay")
-    expect(apply).to_be_enabled()
-    after(page, figure, apply.click)
-    page.wait_for_url("**edits=*")
-    page.locator("summary").filter(has_text="What the last edit changed").wait_for()
-    page.get_by_text(
-        re.compile("^(Right|Wrong): you predicted \u201crise\u201d. Novelty")
-    ).wait_for()
+    assert "erased=" not in page.url  # neither place had rows
+    after(page, figure, lambda: figure.click(34, 20, panel=1))
+    page.wait_for_url("**erased=21_35*")
+    expect(page.get_by_text("of 200 training rows are erased.").first).to_be_visible()
     after(page, figure, lambda: page.get_by_role("button", name="Undo").click())
-    page.wait_for_function("!location.search.includes('edits')")
+    page.wait_for_function("!location.search.includes('erased')")
     unfold(page, "All settings")
     # The maps follow a slider while it is dragged; the address waits until it is let go.
     track = page.locator(".st-key-noise [role=group] > div").first
@@ -97,17 +69,14 @@ def test_a_click_explains_a_place_a_lasso_erases_after_a_prediction_and_sliders_
     assert_no_exception(page)
 
 
-def test_the_page_opens_with_two_maps_one_action_and_the_answer_and_shows_all_when_asked(
-    page, serve
-):
+def test_the_page_opens_with_two_maps_and_the_answer_and_shows_all_when_asked(page, serve):
     figure = open_novelty(page, serve(APP), "")
     answer = page.get_by_role("button", name=re.compile("^In 9. % of the empty places"))
-    erase = page.get_by_role("button", name="Erase rows here")
     panels = figure.root.locator(".gbuq-panel")
     for window, scheme in opening_screens(page, "novelty"):
         assert figure.data("beside") == "0,1"  # the truth, and novelty
-        # Below the two maps of a phone one scrolls to the button.
-        for shown in (panels.nth(0), panels.nth(1), *([erase, answer] if window[0] > 480 else [])):
+        # Below the two maps of a phone one scrolls to the answer.
+        for shown in (panels.nth(0), panels.nth(1), *([answer] if window[0] > 480 else [])):
             box = shown.bounding_box()
             assert box["y"] + box["height"] < window[1]
         screenshot(page, f"novelty-{window[0]}-{scheme}")
@@ -118,7 +87,3 @@ def test_the_page_opens_with_two_maps_one_action_and_the_answer_and_shows_all_wh
     wait_ready(page, canvases=1)
     boxes = [panels.nth(i).bounding_box() for i in range(6)]
     assert len({round(box["x"]) for box in boxes}) == 3
-    # The opened page looks at rows, which one button offers to erase.
-    erase.click()
-    page.get_by_role("button", name="Erase rows in 169 cells").wait_for()
-    assert "edits=" not in page.url

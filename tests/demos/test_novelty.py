@@ -8,19 +8,16 @@ import pytest
 from lesson_parts import computed
 from tolerances import NEAR_ZERO
 
-from demos.novelty.parts import novelty_run, scores_of, share_of_steps, went
+from demos.novelty.parts import change_of, novelty_run, scores_of, share_of_steps
 from demos.novelty.steps import (
     APART,
     ERASED,
-    FLIPPED,
     LESSON,
-    MISLABELLED,
     MOONS,
     RINGS,
     nearer_share,
 )
-from gbuq_core.experiments.novelty.compare import compare_maps
-from gbuq_core.experiments.novelty.edits import mask_of
+from gbuq_core.experiments.novelty.erasing import squares_around
 from gbuq_core.experiments.novelty.fit import ranks_of
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.figures.canvas.encoding import encode_sheet
@@ -30,11 +27,6 @@ from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
 shown = partial(computed, "novelty")
-
-
-def both(preset):
-    """The runs before and after the edits of a preset."""
-    return [novelty_run(replace(preset, edits=edits)) for edits in ((), preset.edits)]
 
 
 def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
@@ -113,54 +105,38 @@ def test_a_clipped_tail_detects_as_well_and_orders_worse():
     np.testing.assert_array_equal(kinds[1][row], clipped)
 
 
-@pytest.mark.parametrize(
-    ("title", "preset"), [("Rows taken away", ERASED), ("Labels flipped", FLIPPED)]
-)
-def test_the_first_frame_of_an_edit_gives_nothing_away(title, preset):
-    before, after = both(preset)
-    sheet, answer = shown(title).sheet, shown(title).answer
+def before_and_after():
+    """The runs with all rows and without the erased ones."""
+    return [novelty_run(replace(ERASED, erased=places)) for places in ((), ERASED.erased)]
+
+
+def test_the_first_frame_without_rows_gives_nothing_away():
+    before, after = before_and_after()
+    sheet, answer = shown("Rows taken away").sheet, shown("Rows taken away").answer
     header = decode_sheet(encode_sheet(sheet)).header
     assert (header["frames"], sheet.start_frame) == (2, 0)
+    squares = squares_around(ERASED.erased)
     for panel, key in zip(sheet.panels[::2], ("novelty", "knowledge"), strict=True):
         pair = np.asarray(panel.values).reshape(2, -1)
         np.testing.assert_array_equal(pair[0], before.maps.of(key))
         np.testing.assert_array_equal(pair[1], after.maps.of(key))
-        mask = mask_of(preset.edits[-1].runs)
-        inside = compare_maps(before.maps, after.maps, key, mask).inside
-        assert f"({digits(inside.before)} to {digits(inside.after)})" in answer
+        old, new = (float(run.maps.of(key)[squares].mean()) for run in (before, after))
+        assert f"({digits(old)} to {digits(new)})" in answer
     for panel in sheet.panels[1::2]:
         assert np.isnan(np.asarray(panel.values)[0]).all()
     points = sheet.panels[0].points
     for frame, run in enumerate((before, after)):
-        there = (points.appear <= frame) & (points.vanish > frame)
+        there = points.vanish > frame
         drawn = np.column_stack([points.x, points.y, points.group])[there]
         rows = np.column_stack([run.fit.rows.X, run.fit.rows.y])
         np.testing.assert_array_equal(np.unique(drawn, axis=0), np.unique(rows, axis=0))
 
 
 def test_an_arc_that_is_gone_is_noticed_by_knowledge_uncertainty_alone():
-    before, after = both(ERASED)
-    assert went(before, after, "novelty").startswith("stays")
-    assert went(before, after, "knowledge").startswith("rises")
-    # Its left lies in leaves of what is left of the ring, its right in those of the outer one.
-    for x, label in ((0.4, 0), (1.2, 1)):
-        look = explain_place(after.fit, after.maps, after.settings, (x, 0.0))
-        assert all((after.fit.rows.y[rows] == label).mean() > 0.9 for rows in look.leaf_rows)
-    arc = mask_of(ERASED.edits[-1].runs)
+    before, after = before_and_after()
+    assert change_of(before, after, "novelty").words.startswith("stays")
+    assert change_of(before, after, "knowledge").words.startswith("rises")
+    arc = squares_around(ERASED.erased)
     assert after.maps.of("novelty")[arc].max() < 3  # nothing in it is far out
     assert "of its cells change their class" in shown("Rows taken away").answer
     assert "novelty rises" in shown("Rows taken away").more[0]
-
-
-def test_labels_leave_the_isolation_forest_alone_and_not_always_novelty():
-    before, after = both(FLIPPED)
-    cells = mask_of(MISLABELLED.runs)
-    flipped = after.fit.rows.y != before.fit.rows.y
-    assert 0 < flipped.sum() < 50
-    assert cells[before.fit.rows.cell[flipped]].all()
-    np.testing.assert_array_equal(before.maps.of("isolation"), after.maps.of("isolation"))
-    step = shown("Labels flipped")
-    assert "its map does not change at all" in step.more[-1]
-    assert went(before, after, "novelty").startswith("stays")
-    assert went(before, after, "knowledge").startswith("rises")
-    assert step.answer.endswith("so labels can make a place new.")

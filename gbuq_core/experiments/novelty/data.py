@@ -1,7 +1,7 @@
 """The data of the Novelty maps page: two features, and where the truth is known, their density.
 
 The map reaches well out of the rows, as what a model says there is the question. Its cells stay
-where they are whatever the number of rows, the noise and the seed, so that a lasso keeps its place.
+where they are whatever the number of rows, the noise and the seed, so that a place does, too.
 """
 
 from __future__ import annotations

@@ -13,12 +13,6 @@ import numpy as np
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.experiment import Keep, Single, Work
 from gbuq_core.experiments.novelty.claims import STUDY, check_novelty_claims
-from gbuq_core.experiments.novelty.compare import (
-    Judgement,
-    MapChange,
-    compare_maps,
-    judge_prediction,
-)
 from gbuq_core.experiments.novelty.data import (
     DATASETS,
     SIDE,
@@ -26,7 +20,6 @@ from gbuq_core.experiments.novelty.data import (
     TableChoice,
     load_novelty_data,
 )
-from gbuq_core.experiments.novelty.edits import encode_edits, mask_of
 from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
@@ -41,7 +34,6 @@ from gbuq_core.experiments.novelty.fit import (
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty.opening import CLAIMS, LOOK, OPENING, first_view
 from gbuq_core.experiments.novelty.picture import (
-    change_sheet,
     edge_around,
     novelty_sheet,
     score_table,
@@ -60,7 +52,6 @@ from gbuq_core.experiments.novelty.plan import (
 from gbuq_core.experiments.novelty.scores import (
     MapScore,
     answer_novelty,
-    describe_change,
     describe_disagreement,
     describe_novelty,
     describe_place,
@@ -68,7 +59,6 @@ from gbuq_core.experiments.novelty.scores import (
     score_maps,
 )
 from gbuq_core.experiments.python_text import call_lines, import_lines
-from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.figures.standalone import Section
@@ -79,12 +69,10 @@ from gbuq_core.settings import from_values, plan_of, sliders, with_fit
 
 _DATA = """\
 from gbuq_core.experiments.novelty.data import load_novelty_data
-from gbuq_core.experiments.novelty.edits import apply_edits
-from gbuq_core.experiments.novelty.edits import decode_edits
+from gbuq_core.experiments.novelty.erasing import erase_rows
 
 data = load_novelty_data({arguments})
-edits = decode_edits({edits!r})
-rows = apply_edits(data, edits, seed={seed})
+rows = erase_rows(data, {erased!r})
 X, y, grid = rows.X, rows.y, data.grid"""
 _MOONS = """\
 from gbuq_core.synthetic import make_moons3
@@ -103,7 +91,7 @@ middles = [low + (np.arange({side}) + 0.5) * (high - low) / {side} for low, high
 grid = np.stack(np.meshgrid(*middles), axis=-1).reshape(-1, 2)"""
 _NOISE = {"moons": 0.15, "rings": 0.15, "blobs": 0.6}
 _VIEW = NoveltySettings()
-_CLAIMS, _BEFORE = "novelty-claims", "novelty-before"  # what is asked for behind
+_CLAIMS = "novelty-claims"  # what is asked for behind
 _NEXT_TO_NOTHING = 1e-3  # of the largest KU
 _OF_TABLE = ("data", (DATASETS["table"].label,))
 
@@ -157,14 +145,13 @@ def novelty_code(settings: NoveltySettings) -> str:
 
 
 def _rows_code(plan: NoveltySettings) -> str:
-    if plan.edits or plan.third or plan.data not in _NOISE:
+    if plan.erased or plan.third or plan.data not in _NOISE:
         own = ("table", "columns") if plan.data == "table" else ("rows", "noise")
         of_data = {name: getattr(plan, name) for name in (*own, "seed")}
         of_data["third"] = plan.third or None
         named = [f"{name}={value!r}" for name, value in of_data.items() if value is not None]
         arguments = ", ".join([repr(plan.data), *named])
-        edits = encode_edits(plan.edits)
-        return _DATA.format(arguments=arguments, edits=edits, seed=plan.seed)
+        return _DATA.format(arguments=arguments, erased=plan.erased)
     template = _MOONS if plan.data == "moons" else _PLANE
     extent = load_novelty_data(plan.data, plan.rows, plan.noise, plan.seed).extent
     return template.format(
@@ -190,17 +177,13 @@ def novelty_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
 
 
 def novelty_rows_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
-    """One line a training row, as edited: where it came from, features, target and its scores.
-
-    ``row`` is its number from 1 before any edit, empty for one that was added.
-    """
+    """One line a training row that is left: its number from 1, features, target and its scores."""
     data, rows = fit.data, fit.rows
     names = ["row", *data.feature_names, data.target_name, *(_column(key) for key in maps.keys)]
-    origin = np.where(rows.origin >= 0, rows.origin + 1.0, np.nan)
     target: Sequence[object] = rows.y.tolist()
     if data.classes:
         target = [data.classes[int(label)] for label in rows.y]
-    columns = [origin, *rows.X.T, target, *maps.rows]
+    columns = [rows.origin + 1, *rows.X.T, target, *maps.rows]
     return csv_text(names, zip(*columns, strict=True))
 
 
@@ -241,8 +224,8 @@ def _how_to_read(fit: NoveltyFit) -> str:
         "AUROC: the chance that a cell where rows hardly ever lie scores higher than a cell where "
         "they do. Crossings: only empty cells with rows beside them along both features. All: "
         "every empty cell; most lie so far out that any distance finds them. Rank correlation: "
-        "Spearman's, with minus the log of the true density; an edit "
-        f"changes that density, so there is none then. {cost}"
+        "Spearman's, with minus the log of the true density; there is none where rows are erased, "
+        f"which changes that density. {cost}"
     )
 
 
@@ -303,14 +286,6 @@ class FitWithMaps(NamedTuple):
         return self.fit.plan
 
 
-class LastEdit(NamedTuple):
-    """What the last edit changed, and whether that was foreseen."""
-
-    sheet: PanelSheet  # before, after and difference of the chosen score
-    change: MapChange
-    judgements: tuple[Judgement, ...]
-
-
 def _fit(plan: NoveltySettings) -> FitWithMaps:
     """Train the forests and score the map."""
     fit = fit_novelty_maps(plan)
@@ -322,12 +297,12 @@ def _stored(settings: NoveltySettings) -> FitWithMaps | None:
     return None if fit is None else FitWithMaps(fit, fit.opening)
 
 
-def _maps_of(first: FitWithMaps, settings: NoveltySettings, name: str, keep: Keep) -> NoveltyMaps:
+def _maps_of(first: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyMaps:
     """Every score over the map, worked out once."""
     fit, maps = first
     key = maps_key(fit, settings)
     if key != (maps.tail, maps.third_at, maps.neighbours):
-        maps = keep(f"novelty-maps-{name}", [fit], key, lambda: map_novelty(fit, settings))
+        maps = keep("novelty-maps", [fit], key, lambda: map_novelty(fit, settings))
     return maps
 
 
@@ -336,7 +311,7 @@ def _look(first: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyR
     settings = with_fit(settings, fit.plan)
     if fit.opening is not None:
         settings = first_view(settings)
-    maps = _maps_of(first, settings, "now", keep)
+    maps = _maps_of(first, settings, keep)
     view = keep(
         "novelty-view", [maps], (settings.maps, settings.compared, settings.show),
         lambda: view_novelty(fit, maps, settings),
@@ -350,15 +325,13 @@ def _look(first: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyR
 
 
 def _pictures(run: NoveltyRun, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
-    """The row of maps, with an edge around the place, or around what waits for an edit."""
+    """The row of maps, with an edge around the place."""
     bar = [knob for knob in knobs if knob.key in ("show", "log")]
-    sheet = novelty_sheet(
-        run, look=run.look, region=run.region, bar=bar, knobs=knobs, alt=run.words
-    )
+    sheet = novelty_sheet(run, look=run.look, bar=bar, knobs=knobs, alt=run.words)
     if not sheet.panels:
         text = "No map is chosen. Choose one under All settings."
         return {"novelty-maps": Section(text=text)}
-    lines = () if run.region is not None else (edge_around(run.fit, run.settings.cell),)
+    lines = (edge_around(run.fit, run.settings.cell),)
     return {"novelty-maps": Section(sheet=replace(sheet, lines=lines))}
 
 
@@ -374,16 +347,11 @@ def _check(fit: NoveltyFit) -> tuple[Claim, ...]:
 
 
 def _behind(run: NoveltyRun, keep: Keep) -> list[Work]:
-    """The statements, which take longer to check than a slider may, and the fit before the edit."""
-    plan, edits = run.fit.plan, run.settings.edits
+    """The statements, which take longer to check than a slider may."""
+    plan = run.fit.plan
     opening = CLAIMS.find(plan)
     label, stored = "The paper's statements", None if opening is None else opening.claims
-    works = [Work(_CLAIMS, (_CLAIMS, plan), partial(_check, run.fit), label, 0.5, stored)]
-    if edits:
-        before = replace(plan, edits=edits[:-1])
-        label, seconds = "The rows before the edit", estimate_novelty_seconds(before)
-        works.append(Work(_BEFORE, ("novelty", before), partial(_fit, before), label, seconds))
-    return works
+    return [Work(_CLAIMS, (_CLAIMS, plan), partial(_check, run.fit), label, 0.5, stored)]
 
 
 def _join(
@@ -391,19 +359,7 @@ def _join(
 ) -> NoveltyRun:
     fit, maps = run.fit, run.maps
     scores = keep("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
-    run = run._replace(scores=scores, claims=results.get(_CLAIMS, ()))
-    before: FitWithMaps | None = results.get(_BEFORE)
-    edits = run.settings.edits
-    if not edits or before is None or before.plan != replace(fit.plan, edits=edits[:-1]):
-        return run
-    old = _maps_of(before, run.settings, "before", keep)
-    mask = mask_of(edits[-1].runs)
-    change = compare_maps(old, maps, run.settings.score, mask)
-    judged = tuple(
-        judge_prediction(key, answer, old, maps, mask) for key, answer in run.guesses.items()
-    )
-    sheet = change_sheet(before.fit, fit, change, mask)
-    return run._replace(changed=LastEdit(sheet, change, judged))
+    return run._replace(scores=scores, claims=results.get(_CLAIMS, ()))
 
 
 def _about(run: NoveltyRun) -> str:
@@ -446,26 +402,19 @@ def _reading(run: NoveltyRun) -> str:
 
 
 def _appendix(run: NoveltyRun) -> list[Section]:
-    """The last edit, the place, and its trees."""
+    """The place, and its trees."""
     trees = tree_sheet(run.look)
-    sections = [
+    return [
         place_section(run.fit, run.look),
         Section(heading="Tree by tree", sheet=trees, caption=trees.alt),
     ]
-    if run.changed is None:
-        return sections
-    changed = run.changed
-    judgements = (each.text for each in changed.judgements)
-    caption = " ".join([describe_change(changed.change), *judgements])
-    edit = Section(heading="What the last edit changed", sheet=changed.sheet, caption=caption)
-    return [edit, *sections]
 
 
 NOVELTY = Single(
     name="novelty",
     question="What makes a place new to the model?",
-    lede="Does the model's **novelty** rise where it has seen no rows? Click a place, guess what "
-    "the map will do, and erase the rows there.",
+    lede="Does the model's **novelty** rise where it has seen no rows? Click a place to erase the "
+    "rows around it. Which map notices?",
     settings=NoveltySettings,
     read=read_settings,
     label="Forest and leaves",
@@ -479,7 +428,7 @@ NOVELTY = Single(
     packed=_packed,
     followed=(*sliders(NoveltySettings), "third_at", "neighbours", "drawn"),
     behind=_behind,
-    slots=(_CLAIMS, _BEFORE),
+    slots=(_CLAIMS,),
     join=_join,
     behind_statements=True,
     words=lambda run: run.words,

@@ -1,25 +1,24 @@
 """What is new to a forest, over a map: MACAU's scores beside an isolation forest and a distance.
 
 Merilinna, "Advanced uncertainty quantification and novelty detection for random forest models"
-(MACAU, 2023), section 3.2. `fit_novelty_maps` trains on the rows as edited; `map_novelty` scores
-every cell and every training row; `view_novelty` turns scores into ranks and holds them against
-each other. Only the first trains anything.
+(MACAU, 2023), section 3.2. `fit_novelty_maps` trains on the rows that are left; `map_novelty`
+scores every cell and every training row; `view_novelty` turns scores into ranks and holds them
+against each other. Only the first trains anything.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.novelty.data import N_CELLS, Array, NoveltyData
-from gbuq_core.experiments.novelty.edits import EditedRows, apply_edits
+from gbuq_core.experiments.novelty.erasing import KeptRows, erase_rows
 from gbuq_core.experiments.novelty.plan import (
     APART,
     METHODS,
@@ -143,11 +142,11 @@ def _counts(values: Array, ordered: Array) -> tuple[npt.NDArray[np.int64], npt.N
 
 @dataclass(frozen=True, kw_only=True)
 class NoveltyFit:
-    """A forest and an isolation forest on the rows as edited."""
+    """A forest and an isolation forest on the rows that are left."""
 
     plan: NoveltySettings
-    data: NoveltyData  # before any edit
-    rows: EditedRows  # what was trained on
+    data: NoveltyData  # with all rows
+    rows: KeptRows  # what was trained on
     # `model`, `isolation`: a `MacauClassifier` or `MacauRegressor` and an `IsolationForestScore`;
     # None of a stored fit
     model: Any
@@ -203,13 +202,13 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def fit_novelty_maps(plan: NoveltySettings) -> NoveltyFit:
-    """Edit the rows, and fit MACAU and an isolation forest to them."""
+    """Erase rows, and fit MACAU and an isolation forest to them."""
     from gbuq_core.baselines.isolation import IsolationForestScore
 
     began = time.perf_counter()
     data = plan_data(plan)
     model = novelty_model(plan, data.task)
-    rows = apply_edits(data, plan.edits, plan.seed)
+    rows = erase_rows(data, plan.erased)
     model.fit(rows.X, rows.y)
     isolation = IsolationForestScore(plan.trees, random_state=plan.seed, n_jobs=1).fit(rows.X)
     macau_bytes, isolation_bytes = int(model.memory_bytes_), held_bytes(isolation)
@@ -295,8 +294,7 @@ def true_scores(fit: NoveltyFit) -> Array | None:
     data, rows = fit.data, fit.rows
     if data.log_density is None or data.row_log_density is None:
         return None
-    own = np.where(rows.origin >= 0, data.row_log_density[rows.origin], data.log_density[rows.cell])
-    return -np.concatenate([data.log_density, own])
+    return -np.concatenate([data.log_density, data.row_log_density[rows.origin]])
 
 
 def _distances(fit: NoveltyFit, places: Array, neighbours: int) -> Array:
@@ -357,14 +355,10 @@ class NoveltyRun(NamedTuple):
     maps: NoveltyMaps
     view: NoveltyView
     # What a page adds: the place that is looked at (a `PlaceLook`), the maps in words, a `MapScore`
-    # of each map, cells that wait for an edit, what was predicted of the last edit, by question,
-    # what it changed (a `LastEdit`), and the paper's statements.
+    # of each map, and the paper's statements.
     look: Any = None
     words: str = ""
     scores: tuple[Any, ...] = ()
-    region: npt.NDArray[np.bool_] | None = None
-    guesses: Mapping[str, str] = MappingProxyType({})
-    changed: Any = None
     claims: tuple[Any, ...] = ()
 
 

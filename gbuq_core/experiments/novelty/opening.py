@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from gbuq_core.experiments.novelty.claims import check_novelty_claims
-from gbuq_core.experiments.novelty.edits import apply_edits
+from gbuq_core.experiments.novelty.erasing import erase_rows
 from gbuq_core.experiments.novelty.fit import NoveltyFit, fit_novelty_maps, map_novelty
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty.plan import FIRST, NoveltySettings, plan_data
@@ -34,7 +34,7 @@ def _afresh(plan: NoveltySettings) -> dict[str, object]:
     nothing = ("isolation", "macau_bytes", "isolation_bytes")
     return {
         "data": data,
-        "rows": apply_edits(data, plan.edits, plan.seed),
+        "rows": erase_rows(data, plan.erased),
         **dict.fromkeys(seconds, math.nan),
         **dict.fromkeys(nothing),
     }

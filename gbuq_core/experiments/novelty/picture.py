@@ -1,4 +1,4 @@
-"""Maps of what is new to a model, side by side, and of what an edit of its rows changes.
+"""Maps of what is new to a model, side by side.
 
 Training rows lie on every map; the leaves of the trees that find a place most novel on one.
 """
@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.novelty.compare import MapChange
-from gbuq_core.experiments.novelty.data import SIDE, Array, Mask
-from gbuq_core.experiments.novelty.edits import cells_around
+from gbuq_core.experiments.novelty.data import SIDE, Array
+from gbuq_core.experiments.novelty.erasing import Place, span_around
 from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
@@ -25,7 +24,7 @@ from gbuq_core.experiments.novelty.fit import (
 )
 from gbuq_core.experiments.novelty.look import PlaceLook
 from gbuq_core.experiments.novelty.plan import APART, METHODS, ORDER, OWN, OWN_LABEL, SHOWS
-from gbuq_core.experiments.novelty.scores import describe_change, describe_novelty, support_of
+from gbuq_core.experiments.novelty.scores import describe_novelty, support_of
 from gbuq_core.figures.canvas.live import offered
 from gbuq_core.figures.canvas.panels import (
     Line,
@@ -35,7 +34,6 @@ from gbuq_core.figures.canvas.panels import (
     Points,
     Strip,
     StripLine,
-    shared_limits,
 )
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -46,7 +44,6 @@ from gbuq_core.presentation import digits, one_line, short
 MACAU = METHOD_STYLES["macau"]
 # Rows lie where novelty is low and maps are dark: light colours, told apart by any eye.
 CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
-DIFFERENCE = "viridis"
 MOST_POINTS = 1500
 _POSITIVE = ("knowledge", "data", "distance")  # variances and distances
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
@@ -60,7 +57,6 @@ def novelty_sheet(
     *,
     look: PlaceLook | None = None,
     point: tuple[float, float] | None = None,
-    region: Mask | None = None,
     bar: Sequence[LiveKnob] = (),
     knobs: Sequence[LiveKnob] = (),
     alt: str = "",
@@ -69,10 +65,7 @@ def novelty_sheet(
     drawn = novelty_panels(run, look) if panels is None else panels
     sheet = [replace(panel, points=_dots(run.fit)) for panel in drawn.values()]
     known, outline_label = support_of(run.fit), ""
-    if region is not None:
-        sheet = [replace(panel, outlined=as_map(region)) for panel in sheet]
-        outline_label = "under the lasso"
-    elif known is not None and sheet:
+    if known is not None and sheet:
         sheet[0] = replace(sheet[0], outlined=as_map(known))
         outline_label = "where nearly all rows lie"
     point = point if look is None else look.point
@@ -184,39 +177,6 @@ def follow_ranks(
     }
 
 
-def change_sheet(
-    before: NoveltyFit, after: NoveltyFit, change: MapChange, region: Mask
-) -> PanelSheet:
-    """One score before an edit of the rows under ``region`` (3600,), after it, the difference."""
-    both = shared_limits([change.before, change.after])
-    most = float(np.abs(change.difference).max()) or 1.0
-    unit = unit_of(after, change.key)
-    panels = [
-        Panel(
-            title="Before", values=as_map(change.before), unit=unit, limits=both,
-            points=_dots(before),
-        ),
-        Panel(
-            title="After", values=as_map(change.after), unit=unit, limits=both,
-            points=_dots(after), accent=MACAU.colour,
-        ),
-        Panel(
-            title="Difference", values=as_map(change.difference),
-            unit=f"{unit}, after \u2212 before", limits=(-most, most), colour_map=DIFFERENCE,
-        ),
-    ]  # fmt: skip
-    return PanelSheet(
-        panels=[replace(panel, outlined=as_map(region)) for panel in panels],
-        columns=3,
-        panel_height=300,
-        outline_label=f"the last edit; {change.label.lower()}",
-        alt=describe_change(change),
-        name="novelty-change",
-        focus=_where_rows_are(after),
-        **map_axes(after),
-    )
-
-
 def map_axes(fit: NoveltyFit) -> dict[str, Any]:
     """Names and outer edges of a map's axes, as `PanelSheet` takes them."""
     (x, y), (x_extent, y_extent) = fit.data.feature_names[:2], fit.data.extent
@@ -228,14 +188,13 @@ def as_map(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.reshape(*values.shape[:-1], SIDE, SIDE)
 
 
-def edge_around(fit: NoveltyFit, cell: tuple[int, int]) -> Line:
-    """The edge of the cells `cells_around` a (row, column), with "here" beside it."""
-    ends = []
-    cells = np.array(cells_around(cell))
-    for axis, (low, high) in zip((1, 0), fit.data.extent, strict=True):
-        first, last = cells[:, axis].min(), cells[:, axis].max() + 1
-        ends.append(low + (high - low) * np.array([first, last]) / SIDE)
-    (left, right), (bottom, top) = ends
+def edge_around(fit: NoveltyFit, place: Place) -> Line:
+    """The edge of the square around a place, with "here" beside it."""
+    row, column = map(span_around, place)
+    (left, right), (bottom, top) = (
+        low + (high - low) * np.array(span) / SIDE
+        for span, (low, high) in zip((column, row), fit.data.extent, strict=True)
+    )
     x, y = [right, right, left, left, right], [top, bottom, bottom, top, top]
     return Line(np.array(x), np.array(y), label="here", dash=True)
 

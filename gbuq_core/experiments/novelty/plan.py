@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gbuq_core.errors import GbuqError, refusal_of_call
+from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.data import (
     DATASETS,
     N_CELLS,
@@ -21,14 +21,14 @@ from gbuq_core.experiments.novelty.data import (
     check_columns,
     load_novelty_data,
 )
-from gbuq_core.experiments.novelty.edits import (
+from gbuq_core.experiments.novelty.erasing import (
     FEWEST_ROWS,
-    MOST_CHARACTERS,
-    Edit,
-    apply_edits,
-    check_edits,
-    decode_edits,
-    encode_edits,
+    MOST_PLACES,
+    Place,
+    check_places,
+    erase_rows,
+    read_places,
+    write_places,
 )
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
@@ -106,13 +106,14 @@ _METHODS = {
     "truth": MethodInfo(
         "\u2212log true density",
         "nats",
-        "Minus the logarithm of the density that the rows were drawn from, before any edit.",
+        "Minus the logarithm of the density that the rows were drawn from.",
         False,
     ),
 }
 METHODS: Mapping[str, MethodInfo] = MappingProxyType(_METHODS)
 
 
+_PLACE = "(?:[1-9]|[1-5][0-9]|60)_(?:[1-9]|[1-5][0-9]|60)"  # a cell, as links write it
 OWN_LABEL = "Knowledge uncertainty, own values"
 APART, OWN = "apart", "own"  # maps of where ranks disagree, and of KU's own values
 # Truth first, then what is to repeat it.
@@ -125,11 +126,6 @@ MAP_LABELS = {
 }
 _SHOWS = {"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"}
 SHOWS = tuple(_SHOWS.values())
-
-
-def _damage(text: str) -> str:
-    """Why a link's edits cannot be read, as a clause; nothing if they can."""
-    return refusal_of_call(decode_edits, text).partition(";")[0].rstrip(".")
 
 
 def _of_table(settings: NoveltySettings) -> bool:
@@ -172,11 +168,12 @@ class NoveltySettings:
         0, "Seed", group="data", low=0, high=30, step=1, limits=(0, 2**31 - 1), arg="random_state",
         help="Draws the rows and grows the trees.",
     )  # fmt: skip
-    # No control: lassos write them, and the address keeps them.
-    edits: tuple[Edit, ...] = setting(
-        (), "Edits", group="page", fits=True, codec=Codec(decode_edits, encode_edits),
-        most=MOST_CHARACTERS, pattern=rf".{{0,{MOST_CHARACTERS}}}", check=_damage,
-        help="What was erased, added, duplicated or flipped, as a link writes it.",
+    # The middles of squares whose rows are erased, in the order of the clicks.
+    erased: tuple[Place, ...] = setting(
+        (), "Places without rows", group="data", codec=Codec(read_places, write_places),
+        pattern=rf"(?:{_PLACE}(?:~{_PLACE}){{0,{MOST_PLACES - 1}}})?",
+        help="The cells of the map around which rows are erased: 21_35~40_12 is the 21st cell from "
+        "the left and the 35th from below, and another one.",
     )  # fmt: skip
     # The isolation forest has as many trees.
     trees: int = setting(
@@ -242,8 +239,6 @@ class NoveltySettings:
         45, "Cell, from the left", group="page", low=1, high=SIDE, step=1, box=True
     )
     row: int = setting(50, "Cell, from below", group="page", low=1, high=SIDE, step=1, box=True)
-    # The one whose change an edit is judged by.
-    score: str = setting("novelty", "Score", group="page", named=_ESTIMATES)
 
     @property
     def cell(self) -> tuple[int, int]:
@@ -252,33 +247,33 @@ class NoveltySettings:
 
 
 # What a bare address shows: KU twice, since ranks give half of their colours to the half of the
-# cells where it is next to nothing. It looks at rows, which can be erased.
+# cells where it is next to nothing. It looks at rows, which a click erases.
 FIRST = NoveltySettings(
     maps=("truth", "novelty", "knowledge", "isolation", OWN, APART), column=21, row=35
 )
 
 
 def why_not(plan: NoveltySettings) -> str:
-    """Why settings cannot be fitted, in a sentence; empty if they can. Edits are tried out."""
+    """Why settings cannot be fitted, in a sentence; empty if they can. Rows are erased for it."""
     try:
         check_settings(plan)
-        if plan.edits:
-            apply_edits(plan_data(plan), plan.edits, plan.seed)
+        if plan.erased:
+            erase_rows(plan_data(plan), plan.erased)
     except GbuqError as error:
         return str(error)
     return ""
 
 
 def check_settings(settings: NoveltySettings) -> None:
-    """Raise the sentence of `why_not`, but for what the edits do to the rows."""
-    check(settings, besides=("edits", "columns"))
-    check_edits(settings.edits)
+    """Raise the sentence of `why_not`, but for what erasing leaves of the rows."""
+    check(settings, besides=("erased", "columns"))
+    check_places(settings.erased)
     if settings.data == "table":
         check_columns(settings.table, settings.columns)
 
 
 def plan_data(plan: NoveltySettings) -> Any:
-    """The data of settings before any edit, as `load_novelty_data` returns them."""
+    """The data of settings with all rows, as `load_novelty_data` returns them."""
     if plan.data == "table":
         return load_novelty_data(
             "table", None, None, plan.seed, plan.third, plan.table, plan.columns
@@ -323,17 +318,12 @@ def estimate_novelty_seconds(plan: NoveltySettings) -> float:
 
 
 def _shape(plan: NoveltySettings) -> tuple[int, int]:
-    """Rows before any edit, and trees that are grown in each round."""
+    """All rows, and trees that are grown in each round."""
     if plan.data == "table":
         rows, classes = _TABLE_SHAPES[plan.table]
     else:
         rows, classes = plan.rows, 3 if plan.data == "spiral" else 2
-    painted = sum(
-        edit.copies * sum(length for _, length in edit.runs)
-        for edit in plan.edits
-        if edit.kind == "add"
-    )
-    return rows + painted, classes if classes > 2 else 1
+    return rows, classes if classes > 2 else 1
 
 
 def finite_point(point: Any) -> tuple[float, float] | None:

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.novelty.compare import MapChange, outcome_of
 from gbuq_core.experiments.novelty.data import SIDE, Mask
-from gbuq_core.experiments.novelty.edits import mask_of
+from gbuq_core.experiments.novelty.erasing import squares_around
 from gbuq_core.experiments.novelty.fit import (
     Disagreement,
     NoveltyFit,
@@ -38,7 +37,7 @@ class MapScore(NamedTuple):
     # the same for those cells without rows that have some in their row and in their column of the
     # map: cuts along one feature at a time cannot tell them apart
     auroc_crossings: float
-    # with minus the log of the true density, over all cells; NaN after edits that change it
+    # with minus the log of the true density, over all cells; NaN once rows are erased
     rank_correlation: float
     seconds: float  # of the fit and of scoring the map; MACAU's five scores share theirs
     # what is held for it; MACAU's five scores share it; None where nothing was fitted here
@@ -80,19 +79,17 @@ def score_maps(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[MapScore, ...]:
 
 def density_correlation(fit: NoveltyFit, maps: NoveltyMaps, key: str) -> float:
     """Rank correlation of a score with minus the log of the true density; NaN if nobody knows."""
-    if "truth" not in maps.keys or any(edit.kind != "flip" for edit in fit.plan.edits):
+    if "truth" not in maps.keys or fit.plan.erased:
         return math.nan
     return rank_correlation(maps.of(key), maps.of("truth"))
 
 
 def support_of(fit: NoveltyFit) -> Mask | None:
-    """Where rows can lie, edits included: without cells that were emptied, with painted ones."""
+    """Where rows can lie: outside the squares whose rows are erased."""
     if fit.data.in_support is None:
         return None
     support: Mask = np.array(fit.data.in_support, dtype=bool)
-    for edit in fit.plan.edits:
-        if edit.kind in ("remove", "add"):
-            support[mask_of(edit.runs)] = edit.kind == "add"
+    support[squares_around(fit.plan.erased)] = False
     return support if support.any() and not support.all() else None
 
 
@@ -105,7 +102,6 @@ def crossings(support: Mask) -> Mask:
 
 MOST_VARIANCE = 0.25  # of a number between 0 and 1
 _APART = 50.0  # percentage points between ranks that count as a disagreement
-_MEANS = {"rise": "rises", "stay": "stays", "fall": "falls"}
 
 
 def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> str:
@@ -117,13 +113,20 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
         f"{rows.X.shape[1]} features. The map has 60 x 60 cells over "
         f"{data.feature_names[0]} and {data.feature_names[1]}."
     ]
-    parts += [outcome.text for outcome in rows.outcomes]
+    if fit.plan.erased:
+        parts.append(describe_erased(fit))
     if fit.plan.third:
         parts.append(f"The third feature is {short(maps.third_at)} everywhere on the map.")
     parts.append(_detectors(fit, maps))
     if view.disagreement is not None:
         parts.append(describe_disagreement(fit, view.disagreement))
     return " ".join([*parts, *view.notes])
+
+
+def describe_erased(fit: NoveltyFit) -> str:
+    """How many rows are erased."""
+    n = len(fit.data.y)
+    return f"{n - len(fit.rows.y):,} of {n:,} training rows are erased."
 
 
 def answer_novelty(run: NoveltyRun) -> str:
@@ -219,24 +222,3 @@ def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
     else:
         text += f" Predicted {fit.data.target_name}: {short(look.prediction[0], 4)}."
     return " ".join([text, *look.notes])
-
-
-def describe_change(change: MapChange) -> str:
-    """What an edit did to a score, in words."""
-    parts: list[str] = []
-    for region, where in ((change.inside, "under the lasso"), (change.outside, "outside it")):
-        if not region.n_cells:
-            continue
-        outcome = outcome_of(region.change, change.threshold)
-        start = f"{change.label} {_MEANS[outcome]} {where}: its mean" if not parts else (
-            f"{where.capitalize()} it {_MEANS[outcome]}: the mean"
-        )  # fmt: skip
-        parts.append(
-            f"{start} over {region.n_cells:,} cells goes from {short(region.before)} "
-            f"to {short(region.after)} ({short(region.change, 2, '+')})."
-        )
-    parts.append(
-        f"A change of at most {short(change.threshold, 2)} counts as staying. This is half of the "
-        "score's standard deviation over the training rows before the edit."
-    )
-    return " ".join(parts)

@@ -1,4 +1,4 @@
-"""Novelty's closer looks: at one place and its trees, and at what the last edit changed."""
+"""Novelty's closer look at one place and its trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import streamlit as st
 from gbuq_core.experiments.novelty.experiment import place_section
 from gbuq_core.experiments.novelty.fit import NoveltyRun
 from gbuq_core.experiments.novelty.picture import share_figure, tree_sheet
-from gbuq_core.experiments.novelty.scores import describe_change, describe_place
+from gbuq_core.experiments.novelty.scores import describe_place
 from gbuq_core.knobs import find_knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
@@ -38,17 +38,3 @@ def draw_place(run: NoveltyRun) -> None:
         )  # fmt: skip
         canvas(tree_sheet(look), key="novelty-trees")
     st.text(describe_place(run.fit, look), width="stretch")
-
-
-def draw_change(run: NoveltyRun) -> None:
-    """The maps before and after the last edit, and their difference."""
-    if not run.settings.edits:
-        return
-    with st.expander("What the last edit changed", expanded=True):
-        with st.container(width=260):
-            draw_knob(find_knob(STATE.knobs, "score"))
-        if run.changed is None:
-            st.text("The maps before the edit are being computed.")
-        else:
-            canvas(run.changed.sheet, key="novelty-change")
-            st.text(describe_change(run.changed.change), width="stretch")

@@ -9,15 +9,8 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
 from gbuq_core.experiments.novelty import fit as novelty_fit
 from gbuq_core.experiments.novelty.claims import check_novelty_claims, one_ellipse
-from gbuq_core.experiments.novelty.compare import (
-    OPTIONS,
-    QUESTIONS,
-    compare_maps,
-    judge_prediction,
-    questions_for,
-)
 from gbuq_core.experiments.novelty.data import N_CELLS
-from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
+from gbuq_core.experiments.novelty.erasing import squares_around
 from gbuq_core.experiments.novelty.experiment import novelty_csv, novelty_rows_csv
 from gbuq_core.experiments.novelty.fit import (
     at_places,
@@ -37,7 +30,6 @@ from gbuq_core.experiments.novelty.plan import (
 )
 from gbuq_core.experiments.novelty.scores import (
     crossings,
-    describe_change,
     describe_novelty,
     describe_place,
     score_maps,
@@ -61,12 +53,6 @@ def moons():
 @pytest.fixture(scope="module")
 def rings():
     return run_novelty(replace(QUICK, data="rings"))
-
-
-def box(run, x, y, width):
-    corners = [(x - width, y - width), (x + width, y - width)]
-    corners += [(x + width, y + width), (x - width, y + width)]
-    return cells_within(run.fit.data.axes, corners)
 
 
 def test_maps_are_the_estimators_own_scores(moons):
@@ -108,7 +94,6 @@ def test_view_knobs_fit_nothing(moons):
         {"show": "rows"},
         {"maps": ("data",), "compared": ("data", "novelty")},
         {"row": 3, "column": 4, "drawn": 2},
-        {"score": "knowledge"},
     ):
         settings = replace(moons.settings, **change)
         assert plan_of(settings) == fit.plan
@@ -159,7 +144,7 @@ def test_disagreement_names_who_says_what(moons):
 def test_leaves_stretch_over_the_middle_of_the_rings():
     # The inner ring is pure: a leaf of it has its ellipse, and its best-known place, in the hole.
     run = run_novelty(NoveltySettings(data="rings", trees=30))
-    hole = box(run, 0.0, 0.0, 0.3)
+    hole = np.abs(run.fit.data.grid).max(axis=1) < 0.3
     assert not run.fit.data.in_support[hole].any()
     assert ranks_of(run.maps, "novelty")[hole].max() < 10.0
     assert ranks_of(run.maps, "truth")[hole].min() > 10.0
@@ -221,60 +206,23 @@ def test_every_kind_of_data_is_mapped(settings):
     assert novelty_rows_csv(run.fit, run.maps).count("\n") == len(run.fit.rows.y) + 1
 
 
-def test_edits_change_what_they_are_said_to(rings):
-    cells = box(rings, 0.0, 2.0, 0.6)
-    mask = mask_of(edit_of("remove", cells).runs)
-
-    def edited(kind, **more):
-        edit = edit_of(kind, cells, **more)
-        return run_novelty(replace(rings.settings, edits=(edit,)))
-
-    gone, flipped = edited("remove"), edited("flip")
+def test_erased_rows_leave_a_hole_that_scores_of_rows_notice(rings):
+    place = (30, 36)  # an arc of both rings
+    squares = squares_around([place])
+    gone = run_novelty(replace(rings.settings, erased=(place,)))
     for key in ("distance", "isolation"):
-        assert judge_prediction(f"{key}_inside", "rise", rings.maps, gone.maps, mask).right
-    # Neither method looks at y; both see the same rows.
-    for key in ("distance", "isolation"):
-        change = compare_maps(rings.maps, flipped.maps, key, mask)
-        np.testing.assert_array_equal(change.difference, 0.0)
-    assert judge_prediction("data_inside", "rise", rings.maps, flipped.maps, mask).right
-    crowded = edited("duplicate", copies=20)
-    change = compare_maps(rings.maps, crowded.maps, "distance", mask)
-    assert change.inside.change < 0.0
-    assert change.inside.n_cells + change.outside.n_cells == N_CELLS
-    support = support_of(gone.fit)
-    assert not support[mask].any()
+        assert gone.maps.of(key)[squares].mean() > rings.maps.of(key)[squares].mean()
+    assert not support_of(gone.fit)[squares].any()
+    outside = support_of(rings.fit) & ~squares
+    np.testing.assert_array_equal(support_of(gone.fit), outside)
     assert np.isnan(score_maps(gone.fit, gone.maps)[0].rank_correlation)
-    assert replace(gone.fit.plan, edits=()) == rings.fit.plan
-    assert len(describe_change(change)) > 50
-
-
-def test_a_change_is_judged_by_the_mean_and_the_stated_threshold(rings):
-    maps = rings.maps
-    mask = np.arange(N_CELLS) < 120
-    std = maps.of_rows("novelty").std()
-    at = maps.keys.index("novelty")
-    for by, outcome in ((0.6, "rise"), (0.4, "stay"), (-0.4, "stay"), (-0.6, "fall")):
-        values = maps.values.copy()
-        values[at, mask] += by * std
-        for answer in OPTIONS:
-            judged = judge_prediction(
-                "novelty_inside", answer, maps, maps._replace(values=values), mask
-            )
-            assert judged.outcome == outcome
-            assert judged.right == (answer == outcome)
-            assert judged.change == pytest.approx(by * std)
-        change = compare_maps(maps, maps._replace(values=values), "novelty", mask)
-        assert change.outside.change == 0.0
-    with pytest.raises(InvalidParameter, match="No cell can be judged"):
-        judge_prediction("novelty_inside", "rise", maps, maps, np.zeros(N_CELLS, bool))
-    with pytest.raises(InvalidParameter):
-        judge_prediction("novelty_inside", "perhaps", maps, maps, mask)
-    with pytest.raises(InvalidParameter):
-        judge_prediction("nothing", "rise", maps, maps, mask)
-    for kind in ("remove", "add", "duplicate", "flip"):
-        assert len(questions_for([edit_of(kind, [1])])) == 3
-    assert questions_for([]) == ()
-    assert all(question.score in METHODS for question in QUESTIONS)
+    n = len(rings.fit.rows.y)
+    words = f"{n - len(gone.fit.rows.y)} of {n} training rows are erased."
+    assert words in describe_novelty(gone.fit, gone.maps, gone.view)
+    assert words.partition(" of ")[0] != "0"
+    np.testing.assert_array_equal(
+        gone.maps.of_rows("truth"), rings.maps.of_rows("truth")[gone.fit.rows.origin]
+    )
 
 
 def test_claims_say_what_their_verdicts_do(moons):

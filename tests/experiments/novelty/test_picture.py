@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from tolerances import SAME_SUM
 
-from gbuq_core.experiments.novelty.compare import compare_maps
-from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
 from gbuq_core.experiments.novelty.fit import run_novelty, view_novelty
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.picture import (
     CLASS_COLOURS,
     MOST_POINTS,
     as_map,
-    change_sheet,
     ellipse_corners,
     histogram_edges,
     novelty_sheet,
@@ -72,16 +69,11 @@ def test_rows_lie_on_every_map_coloured_by_class(run, table):
     assert (numbers.group_names, set(numbers.group)) == (("training rows",), {0})
 
 
-def test_the_first_map_outlines_where_rows_can_lie_but_for_a_lasso(run, table):
+def test_the_first_map_outlines_where_rows_can_lie(run, table):
     sheet = novelty_sheet(run)
     np.testing.assert_array_equal(sheet.panels[0].outlined, as_map(support_of(run.fit)))
     assert [panel.outlined is None for panel in sheet.panels[1:]] == [True] * 5
     assert sheet.outline_label == "where nearly all rows lie"
-    region = np.arange(3600) < 9
-    lasso = novelty_sheet(run, region=region)
-    for panel in lasso.panels:
-        np.testing.assert_array_equal(panel.outlined, as_map(region))
-    assert lasso.outline_label == "under the lasso"
     unknown = novelty_sheet(table)
     assert unknown.panels[0].outlined is None
     assert not unknown.outline_label
@@ -131,31 +123,6 @@ def test_the_settings_choose_the_maps_and_the_truth_comes_first(run, table):
     ]  # fmt: skip
     assert titles(table, "truth") == ["Novelty"]  # in place of a truth that nobody knows
     assert titles(seen(run, compared=("novelty",)), APART) == []
-
-
-def test_an_edit_is_shown_on_one_scale_with_its_difference(run):
-    left = cells_within(run.fit.data.axes, [(-2.0, -2.0), (0.0, -2.0), (0.0, 2.0), (-2.0, 2.0)])
-    edit = edit_of("remove", left)
-    after = run_novelty(replace(run.settings, edits=(edit,)))
-    change = compare_maps(run.maps, after.maps, "novelty", mask_of(edit.runs))
-    sheet = change_sheet(run.fit, after.fit, change, mask_of(edit.runs))
-    first, second, third = sheet.panels
-    assert first.limits == second.limits
-    assert first.limits[0] == min(change.before.min(), change.after.min())
-    np.testing.assert_array_equal(third.values, as_map(change.after - change.before))
-    assert third.limits[0] == -third.limits[1] == -np.abs(change.difference).max()
-    assert len(first.points.x) == 100
-    assert len(second.points.x) == len(after.fit.rows.y) < 100
-    for panel in sheet.panels:
-        np.testing.assert_array_equal(panel.outlined, as_map(mask_of(edit.runs)))
-
-
-def test_an_edit_that_changed_nothing_is_drawn(run):
-    region = np.arange(3600) < 9
-    same = compare_maps(run.maps, run.maps, "novelty", region)
-    sheet = change_sheet(run.fit, run.fit, same, region)
-    assert sheet.panels[2].limits == (-1.0, 1.0)
-    encode_sheet(sheet)
 
 
 def test_many_rows_are_thinned(run, rng):

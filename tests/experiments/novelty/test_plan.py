@@ -18,7 +18,6 @@ from gbuq_core.experiments.novelty.data import (
     check_columns,
     load_novelty_data,
 )
-from gbuq_core.experiments.novelty.edits import edit_of
 from gbuq_core.experiments.novelty.experiment import novelty_code
 from gbuq_core.experiments.novelty.fit import fit_novelty_maps, rank_among, rank_cells, run_novelty
 from gbuq_core.experiments.novelty.look import explain_place
@@ -60,11 +59,13 @@ def test_crossings_lie_beside_the_support_both_ways():
     np.testing.assert_array_equal(crossed, expected)
 
 
-def test_edits_that_leave_nothing_are_refused_with_a_sentence():
-    everything = edit_of("remove", range(N_CELLS))
-    plan = replace(QUICK, edits=(everything,))
-    assert "every training row" in why_not(plan)
-    with pytest.raises(InvalidData, match="every training row"):
+def test_places_that_leave_too_few_rows_are_refused_with_a_sentence():
+    plan = replace(
+        QUICK, erased=tuple((row, column) for row in (30, 38) for column in (14, 22, 30, 38))
+    )
+    sentence = "No training row of class 0 would be left."
+    assert why_not(plan) == sentence
+    with pytest.raises(InvalidData, match=sentence):
         fit_novelty_maps(plan)
 
 
@@ -75,7 +76,9 @@ def test_edits_that_leave_nothing_are_refused_with_a_sentence():
         {"compared": ("novelty", "age")},
         {"tail": "up"},
         {"data": "table", "columns": ("age", "age")},
-        {"edits": (edit_of("remove", [1]),) * 21},
+        {"erased": ((1, 1),) * 21},
+        {"erased": ((1, 60),)},
+        {"erased": ("magic",)},
     ],
 )
 def test_impossible_plans_are_one_sentence(change):
@@ -114,7 +117,7 @@ def test_estimates_grow_with_the_work():
         replace(
             DIABETES,
             trees=5,
-            edits=(edit_of("remove", [1700, 1701]),),
+            erased=((28, 20),),
             third=True,
             third_at=1.5,
         ),
