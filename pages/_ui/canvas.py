@@ -27,13 +27,13 @@ _MOUNT = st.components.v2.component(
 class CanvasEvent(NamedTuple):
     """What the user did in this run; all empty in a run that has another cause.
 
-    ``clicked`` is (panel, row, column) of one cell, ``lassoed`` the (row, column) of several,
-    ``frame`` the frame that was shown then, ``ray`` the (x, y, x, y) of a drawn line's start and
-    end in axis units (in cells on an axis without extent).
+    ``clicked`` is (panel, row, column) of one cell, ``dragged`` the (row, column) of those
+    in a rectangle, ``frame`` the frame that was shown then, ``ray`` the (x, y, x, y) of a drawn
+    line's start and end in axis units (in cells on an axis without extent).
     """
 
     clicked: tuple[int, int, int] | None = None
-    lassoed: list[tuple[int, int]] = []  # noqa: RUF012 - never written to
+    dragged: list[tuple[int, int]] = []  # noqa: RUF012 - never written to
     frame: int = 0
     ray: tuple[float, float, float, float] | None = None
 
@@ -76,7 +76,7 @@ def canvas(
                 on_turn(turned)
             return
         event = read_event(message, shape)
-        if on_select is not None and (event.clicked or event.lassoed or event.ray):
+        if on_select is not None and (event.clicked or event.dragged or event.ray):
             on_select(event)
 
     result = _MOUNT(
@@ -99,7 +99,7 @@ def read_event(message: Any, shape: SheetShape) -> CanvasEvent:
     if frame is None or panel is None:
         return CanvasEvent()
     if "runs" in message:
-        return CanvasEvent(lassoed=_cells_of(message["runs"], shape), frame=frame)
+        return CanvasEvent(dragged=_cells_of(message["runs"], shape), frame=frame)
     if "ray" in message:
         return CanvasEvent(ray=_ray_of(message["ray"], shape), frame=frame)
     row = _index(message.get("row"), shape.rows)

@@ -45,7 +45,7 @@ def test_a_click_is_read():
 def test_runs_are_read_as_cells():
     message = {"panel": 0, "frame": 0, "runs": [[1, 2], [7, 2], [11, 1]]}
     cells = [(0, 1), (0, 2), (1, 3), (2, 0), (2, 3)]
-    assert read_event(message, SHAPE) == CanvasEvent(lassoed=cells)
+    assert read_event(message, SHAPE) == CanvasEvent(dragged=cells)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_click_outside_the_sheet_is_ignored(change):
     ],
 )
 def test_runs_outside_the_sheet_are_ignored(runs):
-    assert read_event({"panel": 0, "frame": 0, "runs": runs}, SHAPE).lassoed == []
+    assert read_event({"panel": 0, "frame": 0, "runs": runs}, SHAPE).dragged == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ JSON = st.recursive(
 def test_no_message_raises_or_leaves_the_sheet(message):
     event = read_event(message, SHAPE)
     assert 0 <= event.frame < SHAPE.frames
-    for row, column in event.lassoed + ([event.clicked[1:]] if event.clicked else []):
+    for row, column in event.dragged + ([event.clicked[1:]] if event.clicked else []):
         assert 0 <= row < SHAPE.rows
         assert 0 <= column < SHAPE.columns
     if event.ray:

@@ -87,12 +87,12 @@ def test_what_cannot_be_shown_is_a_sentence_and_the_rest_stays():
         ("", CanvasEvent(clicked=(0, 0, 3)), "03"),
         ("03", CanvasEvent(clicked=(5, 0, 3)), ""),
         ("", CanvasEvent(clicked=(0, 4, 4)), "44"),
-        ("", CanvasEvent(lassoed=[(0, 0), (0, 1)]), "00.01"),
-        ("00", CanvasEvent(lassoed=[(0, 0), (0, 1)]), "00.01"),  # what has rows loses them
-        ("00.01", CanvasEvent(lassoed=[(0, 0), (0, 1)]), ""),  # none has: all get some
-        ("00", CanvasEvent(lassoed=[(0, 0), (4, 4)]), "44"),
-        ("", CanvasEvent(lassoed=[(0, 0), (4, 4)]), "00"),
+        ("", CanvasEvent(dragged=[(0, 0), (0, 1)]), "00.01"),
+        ("00", CanvasEvent(dragged=[(0, 0), (0, 1)]), "00.01"),  # what has rows loses them
+        ("00.01", CanvasEvent(dragged=[(0, 0), (0, 1)]), ""),  # none has: all get some
+        ("00", CanvasEvent(dragged=[(0, 0), (4, 4)]), "44"),
+        ("", CanvasEvent(dragged=[(0, 0), (4, 4)]), "00"),
     ],
 )
-def test_clicks_turn_cells_over_and_lassos_empty_or_fill(held, event, painted):
+def test_clicks_turn_cells_over_and_drags_empty_or_fill(held, event, painted):
     assert write_cells(toggled(read_cells(held), event)) == painted

@@ -173,7 +173,7 @@ def test_a_click_becomes_numbers_in_range(data, place, session):
 def test_of_several_cells_the_middle_is_looked_at():
     picked = []
     axes = np.array([-0.5, 0.0, 0.5]), np.array([-1.0, 0.0, 1.0])
-    for event in (CanvasEvent(lassoed=[(0, 2), (2, 2)]), CanvasEvent()):
+    for event in (CanvasEvent(dragged=[(0, 2), (2, 2)]), CanvasEvent()):
         pick_cell(axes, lambda *place: picked.append(place), event)
     assert picked == [(0.5, 0.0)]
 

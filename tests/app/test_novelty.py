@@ -114,7 +114,7 @@ def test_a_click_erases_the_rows_around_a_place_and_looks_at_it(run):
     # Nothing is erased where no rows are, or by a drag.
     assert click(run, clicked=(0, 4, 59)) == ({"row": 5.0, "column": 60.0}, [])
     around = [(row - 2, column), (row + 2, column)]
-    assert click(run, lassoed=around) == (here, [])
+    assert click(run, dragged=around) == (here, [])
     assert click(run) == ({}, [])
     # One more place, unless its rows are gone already.
     later = run._replace(settings=replace(run.settings, erased=(PLACE,)))

@@ -148,7 +148,7 @@ def test_a_bare_address_folds_what_a_link_opens():
     [
         (CanvasEvent(clicked=(0, 0, SIDE - 1)), {"one_point": True, "px": 592.0, "py": -592.0}),
         (
-            CanvasEvent(lassoed=[(0, 0), (SIDE - 1, SIDE - 1)]),
+            CanvasEvent(dragged=[(0, 0), (SIDE - 1, SIDE - 1)]),
             {"one_point": True, "px": 0.0, "py": 0.0},
         ),
         (

@@ -228,7 +228,7 @@ def test_a_click_on_a_map_moves_the_sliders_there(monkeypatch):
     assert state["clocks"] == "20.10.plain"
     controls.choose(trees, CanvasEvent(clicked=(1, 0, 1)))
     assert state["clocks"] == "10.5"
-    controls.choose(trees, CanvasEvent(lassoed=[(0, 0), (2, 1), (2, 2)]))
+    controls.choose(trees, CanvasEvent(dragged=[(0, 0), (2, 1), (2, 2)]))
     assert state["clocks"] == "10.20"
     controls.choose(trees, CanvasEvent())
     assert state["clocks"] == "10.20"

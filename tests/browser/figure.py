@@ -205,6 +205,6 @@ def put_sheet(page, sheet: PanelSheet, **kinds: bool) -> None:
 
 
 def runs_as_cells(event: dict, columns: int) -> set[tuple[int, int]]:
-    """The cells of a lasso event."""
+    """The cells of a drag."""
     flat = [at for first, length in event["runs"] for at in range(first, first + length)]
     return {divmod(at, columns) for at in flat}

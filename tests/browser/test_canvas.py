@@ -168,14 +168,14 @@ def test_what_is_chosen_reaches_python_and_nothing_is_drawn_for_it(page, url):
     assert figure.draws() == drawn
     # A rerun that changes nothing draws nothing.
     figure.click(7, 2, panel=1)
-    expect(page.get_by_text("event: clicked=(1, 7, 2) lassoed=0 frame=4")).to_be_visible()
+    expect(page.get_by_text("event: clicked=(1, 7, 2) dragged=0 frame=4")).to_be_visible()
     wait_ready(page)
     assert figure.draws() == drawn
     figure.drag((2, 3), (5, 6), panel=1)
-    expect(page.get_by_text("event: clicked=None lassoed=16 frame=4")).to_be_visible()
+    expect(page.get_by_text("event: clicked=None dragged=16 frame=4")).to_be_visible()
     figure.root.get_by_role("button", name="Draw a line").click()
     figure.drag((10, 10), (14, 18), panel=2)
-    expect(page.get_by_text("event: clicked=None lassoed=0 frame=4")).to_be_visible()
+    expect(page.get_by_text("event: clicked=None dragged=0 frame=4")).to_be_visible()
     expect(page.get_by_text("ray: [")).to_be_visible()
 
 
@@ -207,20 +207,6 @@ def test_upward_axes_count_from_below_words_name_the_maps_and_a_narrow_window_sh
     page.set_viewport_size({"width": 1440, "height": 900})
     figure.wait_for("!node.classList.contains('gbuq-narrow')")
     assert [panel.bounding_box()["y"] for panel in panels.all()] == wide
-
-
-def test_a_lasso_selects_what_it_encloses(page):
-    figure = draw_figure(page, fields(40, 0.0))
-    figure.root.get_by_label("Select with a lasso").click()
-    corners = [(5, 5), (5, 30), (30, 5)]
-    figure.drag(*corners, corners[0])
-    inside = runs_as_cells(figure.sent(), 40)
-    for row in range(40):
-        for column in range(40):
-            within = row > 6 and column > 6 and row + column < 33
-            beyond = row < 4 or column < 4 or row + column > 37
-            if within or beyond:
-                assert ((row, column) in inside) == within, (row, column)
 
 
 def test_without_select_nothing_is_sent(page):

@@ -1,7 +1,7 @@
 // Cells under the pointer or the keyboard's cursor, and cells sent back to the caller.
 
-const SHAPES = ['rectangle', 'lasso', 'ray', 'closer'];
-const SHAPE_LABELS = ['Select a rectangle', 'Select with a lasso', 'Draw a line', 'Look closer'];
+const SHAPES = ['rectangle', 'ray', 'closer'];
+const SHAPE_LABELS = ['Select a rectangle', 'Draw a line', 'Look closer'];
 
 function maskOf(sheet, cells) {
   const mask = new Uint8Array(sheet.nx * sheet.ny);
@@ -23,12 +23,6 @@ const Choosing = {
     if (!drag && !this.state.drag) return;
     this.state.drag = drag;
     this.later();
-  },
-
-  // Rectangle or lasso; Shift takes the other one.
-  dragShape(shift) {
-    if (!shift || ['ray', 'closer'].includes(this.shape)) return this.shape;
-    return this.shape === 'lasso' ? 'rectangle' : 'lasso';
   },
 
   setShape(shape) {
@@ -64,7 +58,7 @@ const Choosing = {
     else this.setShape(this.shape === 'ray' && !sheet.ray ? 'rectangle' : this.shape);
   },
 
-  // Marks cells and sends them: one cell as a click, several as a lasso.
+  // Marks cells and sends them: one cell as a click, or those of a drag.
   choose(view, cells, click) {
     if (!this.picks) return;
     this.painting = true;

@@ -1,4 +1,4 @@
-// Pointer and keyboard of one panel: hover, click, drag a rectangle or a lasso, arrow keys.
+// Pointer and keyboard of one panel: hover, click, drag a rectangle, arrow keys.
 
 const CLICK_SLACK = 5; // pixels a press may move and still be a click
 const HOLD_TIME = 280; // ms a finger rests before its drag selects instead of scrolling
@@ -50,7 +50,7 @@ class PanelInput {
     const grip = this.owner.gripAt(this.view, point, touch); // which may lie outside the map
     const cell = this.cellAt(point);
     if (!cell && !grip) return;
-    this.press = { id: event.pointerId, point, cell, touch, grip, shift: event.shiftKey, held: !touch };
+    this.press = { id: event.pointerId, point, cell, touch, grip, held: !touch };
     if (grip) {
       this.view.box.setPointerCapture(event.pointerId);
       return;
@@ -157,7 +157,7 @@ class PanelInput {
       this.press.carries = true;
       return;
     }
-    const shape = this.owner.dragShape(this.press.shift);
+    const { shape } = this.owner;
     const inside = this.inside(point);
     this.owner.setCell(null);
     this.owner.setDrag({ view: this.view, shape, start: inside, path: [inside] });
@@ -170,8 +170,7 @@ class PanelInput {
     if (drag.shape === 'ray') {
       drag.path = [[x0, y0], [x, y]];
       this.owner.showRay(this.view, ...drag.path);
-    } else if (['rectangle', 'closer'].includes(drag.shape)) drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
-    else drag.path.push([x, y]);
+    } else drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
     this.owner.setDrag(drag);
   }
 
@@ -230,10 +229,9 @@ function aroundCell({ nx, ny }, { row, column }) {
   }));
 }
 
-// What a drag covers: every cell that a rectangle touches, or those whose centre a lasso holds.
-function cellsOfDrag(sheet, { view, shape, path }) {
+// Every cell that the rectangle of a drag touches.
+function cellsOfDrag(sheet, { view, path }) {
   const { map } = view.place;
-  if (shape === 'lasso') return cellsWithin(sheet, map, path);
   const [a, b] = [path[0], path[2] || path[0]].map((at) => nearestCell(sheet, map, at));
   const cells = [];
   for (let row = Math.min(a.row, b.row); row <= Math.max(a.row, b.row); row++) {
@@ -250,42 +248,7 @@ function nearestCell(sheet, map, [x, y]) {
   return cellUnder(sheet, map, inside(x, map.x, map.w), inside(y, map.y, map.h));
 }
 
-// Cells whose centre lies within a closed path (even-odd rule), or, for a path too small to hold
-// a centre, the cells along it.
-function cellsWithin(sheet, map, path) {
-  const [cw, ch] = [map.w / sheet.nx, map.h / sheet.ny];
-  const points = path.map(([x, y]) => [(x - map.x) / cw, (y - map.y) / ch]);
-  const cells = [];
-  for (let down = 0; down < sheet.ny; down++) {
-    const crossings = crossingsOf(points, down + 0.5);
-    const row = sheet.lower ? sheet.ny - 1 - down : down;
-    for (let i = 0; i + 1 < crossings.length; i += 2) {
-      const first = Math.max(0, Math.ceil(crossings[i] - 0.5));
-      const last = Math.min(sheet.nx - 1, Math.floor(crossings[i + 1] - 0.5));
-      for (let column = first; column <= last; column++) cells.push({ row, column });
-    }
-  }
-  if (cells.length) return cells;
-  const seen = new Map();
-  for (const point of path) {
-    const cell = nearestCell(sheet, map, point);
-    seen.set(cell.row * sheet.nx + cell.column, cell);
-  }
-  return [...seen.values()];
-}
-
-// Where a closed path crosses a horizontal line, sorted.
-function crossingsOf(points, y) {
-  const found = [];
-  points.forEach(([x1, y1], i) => {
-    const [x2, y2] = points[(i + 1) % points.length];
-    if (y1 <= y === y2 <= y) return;
-    found.push(x1 + ((y - y1) / (y2 - y1)) * (x2 - x1));
-  });
-  return found.sort((a, b) => a - b);
-}
-
-// Flat cell numbers as [first, length] runs: a lasso over a fine grid stays a short message.
+// Flat cell numbers as [first, length] runs: a rectangle over a fine grid stays a short message.
 function asRuns(cells, nx) {
   const flat = cells.map((cell) => cell.row * nx + cell.column).sort((a, b) => a - b);
   const runs = [];

@@ -190,14 +190,6 @@ class PanelView {
     context.fillStyle = this.theme.accent;
     context.fill();
     context.globalAlpha = 1;
-    // A rectangle has the border of its cells; a lasso shows its own path.
-    if (['rectangle', 'closer'].includes(drag.shape)) return;
-    context.lineWidth = 3.5;
-    context.strokeStyle = 'rgba(255, 255, 255, 0.9)';
-    context.stroke();
-    context.lineWidth = 1.5;
-    context.strokeStyle = this.theme.accent;
-    context.stroke();
   }
 }
 

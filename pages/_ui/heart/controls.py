@@ -55,7 +55,7 @@ STATE = PageState(
 
 
 def paint(event: CanvasEvent) -> None:
-    """Remove or add rows after a click or a lasso. Streamlit calls this before the page runs."""
+    """Remove or add rows after a click or a drag. Streamlit calls this before the page runs."""
     typed = st.session_state.get("cells", "")
     held = () if problem_with(find_knob(STATE.knobs, "cells"), typed) else read_cells(typed)
     painted = toggled(held, event)
@@ -80,13 +80,13 @@ def offer_unpaint(run: HeartRun) -> None:
 
 
 def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
-    """Which cells are painted after a click or a lasso.
+    """Which cells are painted after a click or a drag.
 
-    A click empties or fills one cell. A lasso empties the cells that have rows. If none has rows,
+    A click empties or fills one cell. A drag empties the cells that have rows. If none has rows,
     it fills them all.
     """
     before = set(painted)
     filled = make_painted_heart(1, cells=before).in_support
-    chosen = [event.clicked[1:]] if event.clicked else event.lassoed
+    chosen = [event.clicked[1:]] if event.clicked else event.dragged
     with_rows = [cell for cell in chosen if filled[cell]]
     return before ^ {SIDE * row + column for row, column in with_rows or chosen}

@@ -97,7 +97,7 @@ def _pick(data: str, *place: float) -> None:
 
 def pick_cell(axes: tuple[Any, ...], pick: Callable[..., None], event: CanvasEvent) -> None:
     """The clicked cell; of several, the one in their middle."""
-    cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
+    cells = [event.clicked[1:]] if event.clicked is not None else event.dragged
     if cells:
         row, column = (round(sum(at) / len(at)) for at in zip(*cells, strict=True))
         pick(float(axes[0][column]), float(axes[1][row]))

@@ -108,7 +108,7 @@ def act(run: NoveltyRun) -> Acts:
 
 def choose(run: NoveltyRun, event: CanvasEvent) -> None:
     """Take over a click or a drag. Streamlit calls this before the page runs."""
-    cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
+    cells = [event.clicked[1:]] if event.clicked is not None else event.dragged
     if not cells:
         return
     row, column = (round(sum(at) / len(at)) for at in zip(*cells, strict=True))

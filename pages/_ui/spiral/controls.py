@@ -85,7 +85,7 @@ def choose(event: CanvasEvent, n_cells: int = SIDE) -> None:
 
     ``n_cells`` is the number of cells a side. For several cells the point is their middle.
     """
-    cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
+    cells = [event.clicked[1:]] if event.clicked is not None else event.dragged
     if cells:
         width = (EXTENT[1] - EXTENT[0]) / n_cells
         rows, columns = zip(*cells, strict=True)

@@ -53,8 +53,8 @@ def choose(trees: list[int], event: CanvasEvent) -> None:
     panel = 1
     if event.clicked is not None:
         panel, row, column = event.clicked
-    elif event.lassoed:
-        row, column = event.lassoed[len(event.lassoed) // 2]
+    elif event.dragged:
+        row, column = event.dragged[len(event.dragged) // 2]
     else:
         return
     turn(Turned(trees[column], trees[row], panel == 1))

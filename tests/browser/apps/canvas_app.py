@@ -33,6 +33,6 @@ if st.query_params.get("hidden") == "1":
         event = canvas(sheet, key="figure", select=select)
 else:
     event = canvas(sheet, key="figure", select=select)
-st.text(f"event: clicked={event.clicked} lassoed={len(event.lassoed)} frame={event.frame}")
+st.text(f"event: clicked={event.clicked} dragged={len(event.dragged)} frame={event.frame}")
 st.text(f"ray: {event.ray and [round(at, 1) for at in event.ray]}")
-st.text(f"cells: {sorted(event.lassoed)[:12]}")
+st.text(f"cells: {sorted(event.dragged)[:12]}")
