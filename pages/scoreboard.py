@@ -28,7 +28,7 @@ from pages._ui.site_map import YOUR_DATA
 from pages._ui.skeleton import EXPORT
 from pages._ui.url_state import open_page
 
-_HEIGHT = 225  # pixels of the table
+_HEIGHT, _LINE = 225, 35  # pixels of the table at most, and of a line
 MADE = (
     "Every method has its default settings. It learns from at most 2,000 rows of a public table "
     "and is measured on rows that it has not seen, on three random splits. Standard errors are "
@@ -80,7 +80,10 @@ def draw_numbers(shown: list[BoardNumber], ranking: Ranking) -> None:
     }
     words = f"{counted(len(shown), 'method')}, the best {measure.term} first."
     frame = pd.DataFrame(columns)
-    st.dataframe(frame, hide_index=True, height=_HEIGHT, column_config=config, alt=words)
+    if shown[0].set == OWN:  # which is cut into folds
+        frame = frame.drop(columns="c5")
+    height = min(_HEIGHT, _LINE * (len(shown) + 1) + 3)
+    st.dataframe(frame, hide_index=True, height=height, column_config=config, alt=words)
 
 
 def export_board(question: Question, numbers: tuple[BoardNumber, ...]) -> None:
@@ -122,14 +125,15 @@ with answered, st.container(key=PICTURE):
     if values.set == OWN and not mine:
         show_notice("Rows of another kind are not measured on your table.", "own")
     st.caption(f"{MEASURES[shown[0].measure].label}: {name}")
-    draw_plot(shown, () if shown is mine else {each.method for each in mine})
+    marked = {each.method for each in mine} if shown is not mine else set()
+    draw_plot(shown, marked)
     st.caption(
         "No method is quicker and better than one that is named. Point at a dot to read it."
-        + (" Ringed methods are those that you compared on your table." if mine else ""),
+        + (" Ringed methods are those that you compared on your table." if marked else ""),
         help=MADE,
     )
     draw_numbers(shown, ranking)
-st.page_link(YOUR_DATA.path, label="Compare methods on your own table: they are then marked here")
+st.page_link(YOUR_DATA.path, label="Compare methods on your own table")
 with st.expander(EXPORT):
     export_board(question, numbers)
     st.caption("In words")

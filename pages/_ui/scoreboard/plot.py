@@ -18,10 +18,12 @@ from gbuq_core.scoreboard.board import (
     method_record,
 )
 from pages._ui.export import is_dark
+from pages._ui.scoreboard.controls import OWN
 
 _HEIGHT = 370
 _OTHER = "#7f7f7f"  # of methods of other libraries
 _SECONDS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # ticks
+_LEAST = 4.0  # times more seconds at the right end than at the left, so that ticks show
 _WIDE, _HIGH = 560, 300  # pixels of the plot within its axes, at least
 _LINE, _LETTER = 16, 8  # pixels of a name, and of its letters
 _NARROW = 480  # below it one name has room
@@ -35,7 +37,7 @@ def draw_plot(numbers: Sequence[BoardNumber], marked: Collection[str]) -> None:
     best = best_for_their_time(numbers)
     log = not measure.higher and all(number.mean > 0.0 for number in numbers)
     low, high = _limits([number.mean for number in numbers], log)
-    seconds = _limits([number.seconds for number in numbers], True, room=0.16)
+    seconds = _limits([number.seconds for number in numbers], True, room=0.16, least=_LEAST)
     places = {
         each: (_share(each.seconds, *seconds, True), _share(each.mean, low, high, log))
         for each in best
@@ -56,7 +58,7 @@ def draw_plot(numbers: Sequence[BoardNumber], marked: Collection[str]) -> None:
     unit = f", {measure.unit}" if measure.unit else ""
     better = "higher" if measure.higher else "lower"
     x = alt.X(
-        "seconds:Q", title="Seconds of one processor core",
+        "seconds:Q", title="Seconds" if numbers[0].set == OWN else "Seconds of one processor core",
         scale=alt.Scale(type="log", domain=seconds, nice=False),
         axis=alt.Axis(values=_SECONDS, format="~f"),
     )  # fmt: skip
@@ -127,10 +129,17 @@ def _row(number: BoardNumber) -> dict[str, Any]:
     }
 
 
-def _limits(values: Sequence[float], log: bool, room: float = 0.08) -> tuple[float, float]:
-    """The ends of an axis, a little beyond the values, with more ``room`` at the low end."""
+def _limits(
+    values: Sequence[float], log: bool, room: float = 0.08, least: float = 1.0
+) -> tuple[float, float]:
+    """The ends of an axis, a little beyond the values, with more ``room`` at the low end.
+
+    A log axis spans at least a factor of ``least``.
+    """
     low, high = min(values), max(values)
     if log:
+        wider = math.sqrt(max(1.0, least * low / high))
+        low, high = low / wider, high * wider
         spread = 1.2 * high / low
         return low / spread**room, high * spread**0.08
     spread = high - low or 1.0
