@@ -226,6 +226,4 @@ def both_of(first: float, second: float) -> tuple[float, float, float, float]:
     >>> Largest(both_of(0.2, -0.1)).index, Largest(both_of(-0.2, -0.1)).index
     (1, 3)
     """
-    return (
-        min(first, second), min(first, -second), min(-first, second), min(-first, -second)
-    )  # fmt: skip
+    return (min(first, second), min(first, -second), min(-first, second), min(-first, -second))

@@ -59,14 +59,25 @@ def _moved(key: str, knob: str, values: Sequence[float], label: str) -> PanelShe
         StripLine("above", np.clip(mean + half, *Y_RANGE), colour),
     ]
     strip = Strip(
-        title=f"{_scores(fits[0])[key].label}: prediction and band", x=fits[0].x, lines=lines,
-        x_label="x", y_label="y", y_limits=Y_RANGE, mode="frame",
-    )  # fmt: skip
+        title=f"{_scores(fits[0])[key].label}: prediction and band",
+        x=fits[0].x,
+        lines=lines,
+        x_label="x",
+        y_label="y",
+        y_limits=Y_RANGE,
+        mode="frame",
+    )
     return PanelSheet(
-        panels=[], strips=[strip], strip_height=260, frame_label=label, frame_values=[*values],
-        frames_per_second=1.0, start_frame=min(3, len(values) - 1), name="beyond",
+        panels=[],
+        strips=[strip],
+        strip_height=260,
+        frame_label=label,
+        frame_values=[*values],
+        frames_per_second=1.0,
+        start_frame=min(3, len(values) - 1),
+        name="beyond",
         alt=describe_beyond(_fit(FIRST)),
-    )  # fmt: skip
+    )
 
 
 def last_leaf() -> ComputedStep:
@@ -107,10 +118,15 @@ def a_smooth_voice() -> ComputedStep:
     wide = at & (std > 0.5 * std[at & (fit.x > 1.0)].max()) & (fit.x > 1.0)
     low, high = float(fit.x[wide][0]), float(fit.x[wide][-1])
     chart = GuessChart(
-        x=(0.0, FIRST.edge), y=Y_RANGE, x_ticks=[(float(k), str(k)) for k in range(7)],
-        y_ticks=[(float(k), str(k)) for k in (-2, 0, 2, 4)], x_label="x", y_label="y", lines=[],
+        x=(0.0, FIRST.edge),
+        y=Y_RANGE,
+        x_ticks=[(float(k), str(k)) for k in range(7)],
+        y_ticks=[(float(k), str(k)) for k in (-2, 0, 2, 4)],
+        x_label="x",
+        y_label="y",
+        lines=[],
         dots=(fit.rows.x, fit.rows.y),
-    )  # fmt: skip
+    )
     inside = fit.x[at]
     bands = [
         GuessLine(name, inside, np.clip(values[at], *Y_RANGE), COLOURS["process"], dashed)
@@ -183,10 +199,14 @@ def in_a_plane() -> ComputedStep:
         frames = np.stack([np.where(values >= low, values, np.nan) for low in least])
         panels.append(replace(panel, values=frames, blank_hatched=True))
     sheet = replace(
-        section.sheet, panels=panels, frame_label="most uncertain cells (%)",
-        frame_values=[*_FLAGGED], frames_per_second=1.0, start_frame=2,
+        section.sheet,
+        panels=panels,
+        frame_label="most uncertain cells (%)",
+        frame_values=[*_FLAGGED],
+        frames_per_second=1.0,
+        start_frame=2,
         blank_label="cells that are surer",
-    )  # fmt: skip
+    )
     text = (
         "Three arms of rows in a plane. Knowledge should be highest far away. AUROC says how often "
         "a far cell has more than a near one."

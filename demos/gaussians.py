@@ -36,9 +36,13 @@ UNEQUAL = GaussiansSettings(target="two_modes", charts=(*SHORT, "x"))
 
 
 def _shown(
-    settings: GaussiansSettings, race: GaussiansRun, text: str, right: Right, answer: str,
+    settings: GaussiansSettings,
+    race: GaussiansRun,
+    text: str,
+    right: Right,
+    answer: str,
     more: Sequence[str],
-) -> ComputedStep:  # fmt: skip
+) -> ComputedStep:
     sheet = gaussians_sheet(race.truth, race.runs, settings, describe_gaussians(race))
     return ComputedStep(text, right, answer, sheet, more)
 

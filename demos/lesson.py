@@ -27,8 +27,18 @@ from gbuq_core.figures.guess import guess_spec
 from gbuq_core.figures.standalone import Section, standalone_html
 
 _TRUTHS = ("True", "Target", "Training rows")  # maps that no question asks about begin so
-_AXES = ("x_label", "y_label", "x_labels", "y_labels", "x_extent", "y_extent", "origin", "aspect",
-         "panel_height", "hatch_label")  # fmt: skip
+_AXES = (
+    "x_label",
+    "y_label",
+    "x_labels",
+    "y_labels",
+    "x_extent",
+    "y_extent",
+    "origin",
+    "aspect",
+    "panel_height",
+    "hatch_label",
+)
 _MOST_VALUES = 300_000  # of a file's picture with a knob; more are thinned
 
 

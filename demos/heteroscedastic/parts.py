@@ -178,9 +178,12 @@ def tree_lines(behind: Backdrop, trees: Array, colour: str, played: bool) -> lis
 
 
 def over_x(
-    behind: Backdrop, title: str, lines: Sequence[tuple[str, Array, str, bool]], unit: str,
+    behind: Backdrop,
+    title: str,
+    lines: Sequence[tuple[str, Array, str, bool]],
+    unit: str,
     **more: Any,
-) -> Strip:  # fmt: skip
+) -> Strip:
     """Curves over the grid, each a name, values (m,) or (n_frames, m), a colour, dashed or not."""
     shown = (behind.grid >= behind.x[0]) & (behind.grid <= behind.x[-1])
     grid = behind.grid[shown][::_EVERY]
@@ -204,9 +207,13 @@ def over_x(
 def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int = 190) -> PanelSheet:
     """A sheet of charts alone."""
     return PanelSheet(
-        panels=[], strips=strips, strip_columns=columns, strip_height=height, alt=alt,
+        panels=[],
+        strips=strips,
+        strip_columns=columns,
+        strip_height=height,
+        alt=alt,
         name="heteroscedastic",
-    )  # fmt: skip
+    )
 
 
 def band_of(run: HeteroscedasticRun, level: float) -> Drawn:
@@ -305,15 +312,11 @@ def crps_strip(scores: Sequence[HeteroscedasticScore]) -> Strip:
 
 def auroc_strip(scores: Sequence[HeteroscedasticScore]) -> Strip:
     """The same for every score's AUROC."""
-    pairs = [
-        (i, cell.paper, cell.value) for i, score in enumerate(scores) for cell in score.auroc
-    ]  # fmt: skip
+    pairs = [(i, cell.paper, cell.value) for i, score in enumerate(scores) for cell in score.auroc]
     return _beside_strip("AUROC", pairs, len(scores))
 
 
-def _beside_strip(
-    title: str, pairs: Sequence[tuple[int, float, float]], n_frames: int
-) -> Strip:  # fmt: skip
+def _beside_strip(title: str, pairs: Sequence[tuple[int, float, float]], n_frames: int) -> Strip:
     """Numbers of frames, in the paper and here; those of the frame in ink."""
     known = sorted((paper, here, frame) for frame, paper, here in pairs if paper == paper)
     x, y, frame = (np.array(part) for part in zip(*known, strict=True))

@@ -62,9 +62,14 @@ NOVELTY = replace(_BASE, methods=(*_TWO, "isolation"))
 ALIKE = replace(_BASE, methods=("macau_linear",), subsample=0.8, score="knowledge")
 TINY = replace(ALIKE, subsample=0.1, min_child_samples=1, max_leaves=255)
 AVERAGE = replace(
-    _BASE, methods=("macau_linear", "forest", "conformal_forest"), level=0.8, conformal=True,
-    show_total=True, show_data=False, show_knowledge=False,
-)  # fmt: skip
+    _BASE,
+    methods=("macau_linear", "forest", "conformal_forest"),
+    level=0.8,
+    conformal=True,
+    show_total=True,
+    show_data=False,
+    show_knowledge=False,
+)
 TABLE = replace(_BASE, methods=(*_TWO, "forest", "quantile", "gnll", "catboost"))
 MORE = ("conformal_forest", "conformal_linear", "isolation")  # a page shows six
 SEEDS = (1, 2, 3)
@@ -86,9 +91,12 @@ def _colour(method: str) -> str:
 def _tree_by_tree(sheet: PanelSheet) -> PanelSheet:
     """The same charts with one tree in orange at a time."""
     return replace(
-        sheet, frame_label="tree", frame_values=list(range(1, STILL + 1)), frames_per_second=2.0,
+        sheet,
+        frame_label="tree",
+        frame_values=list(range(1, STILL + 1)),
+        frames_per_second=2.0,
         start_frame=0,
-    )  # fmt: skip
+    )
 
 
 def noise_that_grows() -> ComputedStep:
@@ -111,9 +119,10 @@ def noise_that_grows() -> ComputedStep:
     strips.append(over_x(behind, "Std of y", curves, "std"))
     sheet = replace(
         charts_of(strips, describe_heteroscedastic(run)),
-        frame_label="interval for", frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
+        frame_label="interval for",
+        frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
         frames_per_second=1.0,
-    )  # fmt: skip
+    )
     level = LEVELS[-1]
     errors = enumerated([f"{score.label} {score.std_error:.2f}" for score in scores.values()])
     held = enumerated(
@@ -155,9 +164,11 @@ def data_and_knowledge() -> ComputedStep:
         stds.append(over_x(behind, f"Parts of {view.label}", parts, "std", y_limits=(0.0, 1.6)))
     sheet = replace(
         charts_of([*strips, *stds], describe_heteroscedastic(run)),
-        frame_label="tree", frame_values=list(range(1, PLAYED + 1)), frames_per_second=2.0,
+        frame_label="tree",
+        frame_values=list(range(1, PLAYED + 1)),
+        frames_per_second=2.0,
         start_frame=0,
-    )  # fmt: skip
+    )
     gap = max(float(np.abs(v.total - v.data - v.knowledge).max()) for v in run.views)
     plan = run.fits[0].plan
     seen = round(plan.subsample * plan.rows)
@@ -200,7 +211,7 @@ def out_of_the_rows() -> ComputedStep:
     others = [
         heteroscedastic_run(replace(run.settings, methods=("catboost",), seed=seed))
         for seed in SEEDS
-    ]  # fmt: skip
+    ]
     seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
     rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
     ends = "; ".join(
@@ -237,11 +248,13 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
     middles = 0.5 * (DISTANCES[1:] + DISTANCES[:-1])
     lines = [
         StripLine(
-            METHODS[measure.method].label, told_by_distance(measure, "knowledge", DISTANCES),
-            _colour(measure.method), dash=measure.method == "macau_basic",
+            METHODS[measure.method].label,
+            told_by_distance(measure, "knowledge", DISTANCES),
+            _colour(measure.method),
+            dash=measure.method == "macau_basic",
         )
         for measure in run.measures
-    ]  # fmt: skip
+    ]
     lines.append(StripLine("chance", np.full(len(middles), 0.5), "text", dash=True))
     return Strip(
         title="Detected by knowledge",
@@ -396,9 +409,16 @@ def on_average() -> ComputedStep:
     promised = np.full(len(edges), 100 * level)
     lines.append(StripLine("promised", promised, "text", dash=True))
     strips.append(
-        Strip(title="Fresh rows held, by tenths of x", x=edges, lines=lines, x_label="x",
-              y_label="%", y_limits=(0.0, 102.0), mode="frame")
-    )  # fmt: skip
+        Strip(
+            title="Fresh rows held, by tenths of x",
+            x=edges,
+            lines=lines,
+            x_label="x",
+            y_label="%",
+            y_limits=(0.0, 102.0),
+            mode="frame",
+        )
+    )
     sheet = replace(
         charts_of(strips, describe_heteroscedastic(run)),
         frame_label="stretched",
@@ -442,9 +462,11 @@ def beside_the_table() -> ComputedStep:
     words = describe_heteroscedastic(run, tuple(scores))
     sheet = replace(
         charts_of(strips, words, columns=3, height=240),
-        frame_label="method", frame_values=[score.label for score in scores],
-        frames_per_second=0.8, start_frame=0,
-    )  # fmt: skip
+        frame_label="method",
+        frame_values=[score.label for score in scores],
+        frames_per_second=0.8,
+        start_frame=0,
+    )
     claims = check_claims(run, tuple(scores))
     fails = " ".join(claim.paper for claim in claims if claim.verdict == "does not hold")
     pairs = [cell for score in scores for cell in score.auroc if not np.isnan(cell.paper)]

@@ -162,9 +162,12 @@ def how_many() -> ComputedStep:
     )
     sheet = replace(
         sheet,
-        panels=panels, columns=2, frame_label="k =", frame_values=ks.tolist(),
+        panels=panels,
+        columns=2,
+        frame_label="k =",
+        frame_values=ks.tolist(),
         start_frame=best - 2,
-    )  # fmt: skip
+    )
     text = (
         f"Play k, the number of neighbours, from 2 to {MOST_FRAMES_K}. The chart scores the "
         "scales on fresh rows by NLL; lower is better."
@@ -259,9 +262,7 @@ def one_number_for_all() -> ComputedStep:
 def trees_that_count() -> ComputedStep:
     """The first trees tell rows apart best."""
     run = run_neighbours(LAST)
-    views = {
-        order: [viewed(run, order=order, tau=count) for count in COUNTS] for order in ORDERS
-    }  # fmt: skip
+    views = {order: [viewed(run, order=order, tau=count) for count in COUNTS] for order in ORDERS}
     everything = views["first"][-1]
     nll = {order: np.array([view.test_nll for view in path]) for order, path in views.items()}
     sheet = described_maps(run)
@@ -326,9 +327,7 @@ def skewed_neighbours() -> ComputedStep:
     below = float(fit.data.y.min())
     under = look.y_grid <= below
     impossible = float(np.trapezoid(look.densities["normal"][under], look.y_grid[under]))
-    sheet = PanelSheet(
-        panels=[], alt=describe_neighbours(run), name="neighbours"
-    )  # fmt: skip
+    sheet = PanelSheet(panels=[], alt=describe_neighbours(run), name="neighbours")
     played, names = played_families(run)
     strips = [played, *(replace(strip, mode="frame") for strip in reasons_sheet(run).strips[:2])]
     sheet = replace(

@@ -148,9 +148,14 @@ def _dots(before: NoveltyFit, after: NoveltyFit) -> Points:
     X, y = before.rows.X, before.rows.y
     left = np.isin(before.rows.origin, after.rows.origin)
     return Points(
-        X[:, 0], X[:, 1], y.astype(np.int64), tuple(before.data.classes), CLASS_COLOURS, radius=1.5,
+        X[:, 0],
+        X[:, 1],
+        y.astype(np.int64),
+        tuple(before.data.classes),
+        CLASS_COLOURS,
+        radius=1.5,
         vanish=np.where(left, 2, 1),
-    )  # fmt: skip
+    )
 
 
 def scores_of(run: NoveltyRun) -> dict[str, MapScore]:
@@ -268,9 +273,7 @@ def by_third_feature(fit: NoveltyFit) -> ThirdFeature:
     return ThirdFeature(strip, means, maps)
 
 
-def walk_strip(
-    x: np.ndarray, z: Sequence[np.ndarray], inside: np.ndarray, title: str
-) -> Strip:  # fmt: skip
+def walk_strip(x: np.ndarray, z: Sequence[np.ndarray], inside: np.ndarray, title: str) -> Strip:
     """Novelty along a row of the map, rising and clipped."""
     lines = [
         StripLine("rising", z[0], MACAU.colour),

@@ -45,13 +45,19 @@ _MAPS = ("truth", "novelty", "knowledge", "isolation", "distance")
 _MIDDLE = NoveltySettings(row=45, column=50)  # the cell that is looked at
 MOONS = replace(_MIDDLE, maps=(*_MAPS, "apart"))
 BLOBS = replace(
-    _MIDDLE, data="blobs", maps=("truth", "novelty", "isolation", "apart"),
+    _MIDDLE,
+    data="blobs",
+    maps=("truth", "novelty", "isolation", "apart"),
     compared=("novelty", "isolation"),
-)  # fmt: skip
+)
 THIRD = NoveltySettings(
-    third=True, third_at=3.0, show="rows", maps=("truth", "novelty", "conditional", "apart"),
-    row=36, column=27,
-)  # fmt: skip
+    third=True,
+    third_at=3.0,
+    show="rows",
+    maps=("truth", "novelty", "conditional", "apart"),
+    row=36,
+    column=27,
+)
 RINGS = NoveltySettings(
     data="rings", maps=("truth", "novelty", "distance", "apart"), row=31, column=31
 )
@@ -60,9 +66,13 @@ CLIPPED = NoveltySettings(
 )
 _ARC, _MOON_END = (30, 37), (26, 40)  # in the inner ring, and at the end of a moon
 ERASED = NoveltySettings(
-    data="rings", show="value", maps=("novelty", "knowledge", "apart"), erased=(_ARC,), row=31,
+    data="rings",
+    show="value",
+    maps=("novelty", "knowledge", "apart"),
+    erased=(_ARC,),
+    row=31,
     column=38,
-)  # fmt: skip
+)
 APART = 30.0  # points between ranks that count as a contradiction
 _OUT, _CORNER = (30, 54), (48, 48)  # cells of the rings' map
 

@@ -87,7 +87,7 @@ def one_gate() -> ComputedStep:
     scores = [
         score_soft_trees(fit, view_soft_trees(fit, settings), settings)
         for fit in (fits[0], fits[-1])
-    ]  # fmt: skip
+    ]
     start = int(np.abs(betas - settings.beta).argmin())
     words = (
         f"One gate and two leaves fitted to a step, for {len(betas)} values of beta from "
@@ -194,15 +194,22 @@ def what_varies_together() -> ComputedStep:
         last,
         alt=f"Posterior correlations for ranks {enumerated([str(rank) for rank in RANKS])}. "
         f"Mean spread without rows, relative to with rows: {spreads}.",
-    )  # fmt: skip
+    )
     values = np.stack([view.correlation for view in views])
     panel = replace(sheet.panels[0], values=values, subtitle="")
     sheet = replace(
         sheet,
-        panels=[panel], strips=strips, strip_columns=2, strip_height=170, panel_height=380,
-        frame_label="rank", frame_values=list(RANKS), start_frame=RANKS.index(5),
-        frames_per_second=1.0, name="soft-trees",
-    )  # fmt: skip
+        panels=[panel],
+        strips=strips,
+        strip_columns=2,
+        strip_height=170,
+        panel_height=380,
+        frame_label="rank",
+        frame_values=list(RANKS),
+        start_frame=RANKS.index(5),
+        frames_per_second=1.0,
+        name="soft-trees",
+    )
     field, five = (np.array([score.fan_out for score in scores[rank]]) for rank in (0, 5))
     strongest = views[RANKS.index(5)].strongest
     assert strongest is not None
@@ -333,8 +340,10 @@ def what_it_costs() -> ComputedStep:
     view = view_soft_trees(fit, run.settings)
     redraw = time.perf_counter() - began
     half = run_soft_trees(replace(GAP, steps=run.settings.steps // 2))
-    quarter, full = (run_soft_trees(replace(GAP, **knobs)) for knobs in (
-        {"steps": run.settings.steps // 4}, {"rank": full_rank("vst", 3, "linear")}))  # fmt: skip
+    quarter, full = (
+        run_soft_trees(replace(GAP, **knobs))
+        for knobs in ({"steps": run.settings.steps // 4}, {"rank": full_rank("vst", 3, "linear")})
+    )
     seconds = enumerated([f"{fit.label} {fit.seconds:.2g}" for fit in run.fits])
     memory = enumerated(
         [f"{fit.label} {fit.memory_bytes / 1000:.0f}" for fit in run.fits if fit.memory_bytes]

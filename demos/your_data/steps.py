@@ -48,9 +48,16 @@ class TablePreset(NamedTuple):
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 _RECIPE = TableRecipe(
-    source="diabetes", is_builtin=True, options=ReadOptions(), edits=Edits(),
-    target=TARGET, task=None, second="", plan=FIVE, cut=Cut(members=20),
-)  # fmt: skip
+    source="diabetes",
+    is_builtin=True,
+    options=ReadOptions(),
+    edits=Edits(),
+    target=TARGET,
+    task=None,
+    second="",
+    plan=FIVE,
+    cut=Cut(members=20),
+)
 ROWS = TablePreset(_RECIPE, "Rows")
 _SHARES = (2, 5, 10, 20, 30, 50)  # % of the rows
 GOOD = TablePreset(_RECIPE, "Is it any good?")
@@ -86,9 +93,15 @@ def _sheet(
     if knob:
         strips = [replace(strip, frame_x=np.unique(np.asarray(strip.x))) for strip in strips]
     return PanelSheet(
-        panels=[], strips=strips, strip_columns=len(strips), strip_height=260, alt=alt,
-        name="your-data", frame_label=knob, frame_values=list(values) or None,
-    )  # fmt: skip
+        panels=[],
+        strips=strips,
+        strip_columns=len(strips),
+        strip_height=260,
+        alt=alt,
+        name="your-data",
+        frame_label=knob,
+        frame_values=list(values) or None,
+    )
 
 
 def _of_five(number: int, n: int = len(SEEDS)) -> str:
@@ -364,10 +377,14 @@ def more_rows() -> ComputedStep:
         ]
         strips.append(
             Strip(
-                title=name.capitalize(), x=several[0].sizes, lines=lines,
-                x_label="rows learnt from", y_label="RMSE", legend=False,
+                title=name.capitalize(),
+                x=several[0].sizes,
+                lines=lines,
+                x_label="rows learnt from",
+                y_label="RMSE",
+                legend=False,
             )
-        )  # fmt: skip
+        )
     words = {name: [curve.verdict().word for curve in several] for name, several in every.items()}
     gains = {
         name: 100.0 * -np.expm1(-_mean(curve.verdict().gain for curve in several))
