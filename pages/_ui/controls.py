@@ -97,9 +97,13 @@ def _draw_widget(knob: Knob) -> Any:
             return st.selectbox(label, knob.choices, index=index, **shared)
         case "choices":
             chosen = st.multiselect(
-                label, knob.choices, list(knob.default), max_selections=knob.most,
-                select_all=(knob.most or len(knob.choices)) >= len(knob.choices), **shared,
-            )  # fmt: skip
+                label,
+                knob.choices,
+                list(knob.default),
+                max_selections=knob.most,
+                select_all=(knob.most or len(knob.choices)) >= len(knob.choices),
+                **shared,
+            )
             return tuple(chosen)
         case "switch":
             return st.toggle(label, knob.default, **shared)

@@ -15,9 +15,15 @@ from pages._ui.export import is_dark
 
 OPEN = Knob("surface", "As a surface (3-D)", "switch", False, group="page")
 MAP = Knob(
-    "surface_map", "Map", "text", "", group="page", most=80, pattern=r"[^\x00-\x1f]{0,80}",
+    "surface_map",
+    "Map",
+    "text",
+    "",
+    group="page",
+    most=80,
+    pattern=r"[^\x00-\x1f]{0,80}",
     help="The title of a map in the picture.",
-)  # fmt: skip
+)
 _FIRST = ("knowledge", "KU", "Novelty")  # words of the map that it opens with
 SURFACE = (OPEN, MAP)  # a page with a surface declares both
 

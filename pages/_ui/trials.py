@@ -139,9 +139,13 @@ def _draw_result(trial: Trial, answer: Answer, values: SimpleNamespace) -> None:
     with st.container(horizontal=True, key=f"{trial.name}-files"):
         for label, (name, write) in trial.tables.items():
             st.download_button(
-                f"{label} (CSV)", data=partial(write, result), file_name=name, mime="text/csv",
-                key=f"_download:{trial.name}:{name}", on_click="ignore",
-            )  # fmt: skip
+                f"{label} (CSV)",
+                data=partial(write, result),
+                file_name=name,
+                mime="text/csv",
+                key=f"_download:{trial.name}:{name}",
+                on_click="ignore",
+            )
 
 
 def _want(name: str, plan: Any) -> None:

@@ -41,9 +41,11 @@ def draw_foot(url_path: str) -> None:
         if 0 <= at < len(EXPERIMENTS) - 1:
             after = EXPERIMENTS[at + 1]
             st.page_link(
-                after.path, label=after.title, icon=":material/arrow_forward:",
+                after.path,
+                label=after.title,
+                icon=":material/arrow_forward:",
                 icon_position="right",
-            )  # fmt: skip
+            )
 
 
 def unknown_address() -> str:

@@ -35,13 +35,20 @@ def draw_wave(
         round(end - begin, 1), LEAST_RARE_WIDTH, MOST_RARE_WIDTH, 0.0, RARE_END, "rare rows"
     )
     grip = Carry(
-        seq, waits, lambda seq, ends: carry(seq, *place_of(run, ends)), begin, _HINT,
-        stretch=stretch, greets=seq == 0 and run.settings == FIRST,
-    )  # fmt: skip
+        seq,
+        waits,
+        lambda seq, ends: carry(seq, *place_of(run, ends)),
+        begin,
+        _HINT,
+        stretch=stretch,
+        greets=seq == 0 and run.settings == FIRST,
+    )
     show_curves(
-        wave_figure(run, wide).quiet, "wave", on_stretch=lambda ends: drop(*place_of(run, ends)),
+        wave_figure(run, wide).quiet,
+        "wave",
+        on_stretch=lambda ends: drop(*place_of(run, ends)),
         carry=grip,
-    )  # fmt: skip
+    )
 
 
 def place_of(run: WaveRun, ends: Ends) -> tuple[float, float]:

@@ -26,10 +26,13 @@ def draw_contents(
         with st.popover(f"Steps ({done} of {len(tokens)} answered)", type="tertiary"):
             for number, step in enumerate(lesson.steps, start=1):
                 st.button(
-                    f"{number}. {step.title}", key=f"_part:{number}", on_click=go, args=(number,),
+                    f"{number}. {step.title}",
+                    key=f"_part:{number}",
+                    on_click=go,
+                    args=(number,),
                     type="primary" if number == part else "tertiary",
                     icon=":material/check:" if tokens[number - 1] else None,
-                )  # fmt: skip
+                )
             draw_knob(TEACHER)
             st.button("All lessons", icon=":material/arrow_back:", type="tertiary", on_click=leave)
 

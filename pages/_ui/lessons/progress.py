@@ -10,8 +10,9 @@ from gbuq_core.knobs import Knob
 from pages._ui.address import went_back, write_picture_knobs
 from pages._ui.notices import show_notice
 
-ANSWERS = Knob("answers", "Answers", "text", "", most=300, pattern="[A-Za-z0-9_.-]{0,300}",
-               group="picture")  # fmt: skip
+ANSWERS = Knob(
+    "answers", "Answers", "text", "", most=300, pattern="[A-Za-z0-9_.-]{0,300}", group="picture"
+)
 # Session keys: codes by lesson, and the lesson that the address's code belongs to.
 _KEPT, _SHOWN = "_lesson_answers", "_lesson_answered"
 

@@ -33,8 +33,9 @@ def draw_place(run: NoveltyRun) -> None:
         words = ", ".join(f"{name} {100 * share:.0f} %" for name, share in each)
         st.markdown("**Which features its distance comes from**")
         st.vega_lite_chart(
-            share_figure(names, look.shares), key="novelty-shares",
+            share_figure(names, look.shares),
+            key="novelty-shares",
             alt=f"Shares of the squared distance: {words}.",
-        )  # fmt: skip
+        )
         canvas(tree_sheet(look), key="novelty-trees")
     st.text(describe_place(run.fit, look), width="stretch")

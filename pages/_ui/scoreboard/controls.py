@@ -20,9 +20,13 @@ TASK = Knob(
     "task", "What do you predict?", "choice", "a number", choices=tuple(_TASKS), group="page"
 )
 ROWS = Knob(
-    "rows", "How many rows do you have?", "ladder", 1000, choices=(100, 300, 1000, 3000, 10_000),
+    "rows",
+    "How many rows do you have?",
+    "ladder",
+    1000,
+    choices=(100, 300, 1000, 3000, 10_000),
     group="page",
-)  # fmt: skip
+)
 _STORY = (
     Step("Which methods predict the best ranges, and in what time?"),
     Step("Which methods know where they are wrong?", {"purpose": PURPOSES["errors"].label}),
@@ -43,19 +47,31 @@ def page_state(own_tasks: tuple[str, ...] = ()) -> PageState:
     task = _TASKS[preview(TASK, PAGE)]
     purposes = tuple(PURPOSES[key].label for key in purposes_for(task))
     purpose = Knob(
-        "purpose", "What is the uncertainty for?", "choice", purposes[0], choices=purposes,
+        "purpose",
+        "What is the uncertainty for?",
+        "choice",
+        purposes[0],
+        choices=purposes,
         group="page",
-    )  # fmt: skip
+    )
     tables = dict.fromkeys(each.set.replace("_", " ") for each in numbers_for(task, "intervals"))
     own = (OWN,) if task in own_tasks else ()
     table = Knob(
-        "set", "Test table", "choice", NEAREST, choices=(NEAREST, *own, *tables), group="page",
+        "set",
+        "Test table",
+        "choice",
+        NEAREST,
+        choices=(NEAREST, *own, *tables),
+        group="page",
         plain=True,
-    )  # fmt: skip
+    )
     return PageState(
-        PAGE, (TASK, purpose, ROWS, table), picture=(PICTURE,), story=_STORY,
+        PAGE,
+        (TASK, purpose, ROWS, table),
+        picture=(PICTURE,),
+        story=_STORY,
         follow=("purpose", "set"),
-    )  # fmt: skip
+    )
 
 
 def question_of(values: SimpleNamespace) -> Question:

@@ -36,8 +36,15 @@ def _numbers_of(own: OwnTable, task: str, measure: str) -> list[BoardNumber]:
             if found is not None and math.isfinite(found.value):
                 numbers.append(
                     BoardNumber(
-                        task=task, set=OWN, rows=own.rows, method=name, measure=measure,
-                        mean=found.value, standard_error=found.se, seconds=method.seconds, splits=1,
+                        task=task,
+                        set=OWN,
+                        rows=own.rows,
+                        method=name,
+                        measure=measure,
+                        mean=found.value,
+                        standard_error=found.se,
+                        seconds=method.seconds,
+                        splits=1,
                     )
-                )  # fmt: skip
+                )
     return numbers

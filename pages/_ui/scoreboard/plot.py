@@ -58,23 +58,29 @@ def draw_plot(numbers: Sequence[BoardNumber], marked: Collection[str]) -> None:
     unit = f", {measure.unit}" if measure.unit else ""
     better = "higher" if measure.higher else "lower"
     x = alt.X(
-        "seconds:Q", title="Seconds" if numbers[0].set == OWN else "Seconds of one processor core",
+        "seconds:Q",
+        title="Seconds" if numbers[0].set == OWN else "Seconds of one processor core",
         scale=alt.Scale(type="log", domain=seconds, nice=False),
         axis=alt.Axis(values=_SECONDS, format="~f"),
-    )  # fmt: skip
+    )
     y = alt.Y(
-        "mean:Q", title=f"{measure.term}{unit} ({better} is better)",
+        "mean:Q",
+        title=f"{measure.term}{unit} ({better} is better)",
         scale=alt.Scale(type="log" if log else "linear", domain=(low, high), nice=False),
         axis=alt.Axis(format="~f", tickCount=6),
-    )  # fmt: skip
+    )
     colour = alt.Color("colour:N", scale=None)
     on_the_right = f"(width < {_NARROW} && datum.left)"
     every = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
     of_best = every.transform_filter("datum.best")
     layers = (
         of_best.mark_line(
-            interpolate="step-after", strokeWidth=1.5, strokeDash=[4, 3], color=ground,
-            opacity=0.5, aria=False,
+            interpolate="step-after",
+            strokeWidth=1.5,
+            strokeDash=[4, 3],
+            color=ground,
+            opacity=0.5,
+            aria=False,
         ).encode(order="seconds:Q"),
         every.mark_rule(opacity=0.35, clip=True, aria=False).encode(
             y="low:Q", y2="high:Q", color=colour
@@ -91,12 +97,16 @@ def draw_plot(numbers: Sequence[BoardNumber], marked: Collection[str]) -> None:
             ],
         ),
         # Nothing is quicker and better than these, so that their names have room on that side.
-        every.transform_filter(f"width < {_NARROW} ? datum.first : datum.named").mark_text(
+        every.transform_filter(f"width < {_NARROW} ? datum.first : datum.named")
+        .mark_text(
             align=alt.expr(f"{on_the_right} ? 'left' : 'right'"),
             dx=alt.expr(f"{on_the_right} ? 9 : -9"),
-            dy=-9 if measure.higher else 10, fontSize=13, color=ground,
-        ).encode(text="method:N"),
-    )  # fmt: skip
+            dy=-9 if measure.higher else 10,
+            fontSize=13,
+            color=ground,
+        )
+        .encode(text="method:N"),
+    )
     chart: Any = alt.layer(*layers).properties(height=_HEIGHT)
     st.altair_chart(chart, key="board-plot", alt=plot_words(numbers))
 

@@ -28,9 +28,13 @@ from pages._ui.url_state import PageState
 
 REFUSED = "_soft_trees_refused"  # the session key of a click that could not be
 FOCUS = Knob(
-    "focus", "Only where rows are", "switch", False, group="picture",
+    "focus",
+    "Only where rows are",
+    "switch",
+    False,
+    group="picture",
     help="Shows only the range of x that has training rows.",
-)  # fmt: skip
+)
 EVERY = replace(
     live.EVERY, label="All methods", help="Shows every chosen method, instead of the first alone."
 )

@@ -22,12 +22,14 @@ STATE = PageState(
     knobs=knobs_of(TwoClocksSettings),
     presets=(
         Preset(
-            "Five features", {},
+            "Five features",
+            {},
             "Five features, 500 rows. Does the mean stop early here, too? How far apart are the "
             "clocks?",
         ),
         Preset(
-            "Paper settings", {"mean_weight": 1.0, "depth": 6, "members": 10},
+            "Paper settings",
+            {"mean_weight": 1.0, "depth": 6, "members": 10},
             "Ten models of depth 6 with the papers' weight of the mean. They use all trees.",
         ),
     ),
@@ -37,10 +39,12 @@ STATE = PageState(
     story=(
         Step("One clock stops the mean, another the std. Do the bands hold what they say?"),
         Step("The same with 100 rows. Which clock stops first?", {"rows": 100}),
-        Step("Five features, 500 rows. Where do both clocks stop?",
-             {"data": "five features", "rows": 500}),
+        Step(
+            "Five features, 500 rows. Where do both clocks stop?",
+            {"data": "five features", "rows": 500},
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def turn(turned: Turned) -> None:

@@ -34,13 +34,16 @@ def draw_failing(drawing: Drawing) -> None:
             "Group": st.column_config.TextColumn("Group", width=390),
             "Rows": st.column_config.TextColumn("Rows", width=70),
             bar: st.column_config.ProgressColumn(
-                bar, min_value=0.0, max_value=float(frame[bar].max()) or 1.0, width=120,
+                bar,
+                min_value=0.0,
+                max_value=float(frame[bar].max()) or 1.0,
+                width=120,
                 format=_bar_format(frame[bar]),
             ),
         },
         key="failing-groups",
         alt=" ".join(describe_group(group, failures, *names) for group in failures.groups),
-    )  # fmt: skip
+    )
     texts = [group.text for group in failures.groups]
     with st.container(horizontal=True, vertical_alignment="bottom", key="failing-controls"):
         chosen = st.selectbox("Group", texts, key=_CHOSEN, width=420)

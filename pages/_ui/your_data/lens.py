@@ -208,8 +208,16 @@ def _look(
         of = wanted
     elif lens.depends == "files":  # no knob of the model, but the groups, which stay together
         is_known = view.scored.unfamiliarity is not None
-        of = (wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second,
-              wanted.plan.seed, wanted.groups, is_known)  # fmt: skip
+        of = (
+            wanted.table,
+            wanted.edits,
+            wanted.target,
+            wanted.task,
+            wanted.second,
+            wanted.plan.seed,
+            wanted.groups,
+            is_known,
+        )
     scored = trained.scored if lens.depends == "fit" else view.scored
     seen = Seen(scored, trained.opened.table, values, row)
     return seen, (of, lens.of(seen) if lens.of_row else None, _chosen(values, lens.asks))

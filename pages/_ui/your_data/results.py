@@ -88,9 +88,11 @@ def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> No
     makers: dict[str, tuple[Callable[..., Curves | None], str, tuple[bool, ...]]] = {
         "Rejection": (rejection_of, "rejection", ()),
         "Coverage" if is_regression else "Calibration": (
-            promises_of, "coverage", (conformal and is_regression,)
+            promises_of,
+            "coverage",
+            (conformal and is_regression,),
         ),
-    }  # fmt: skip
+    }
     if scored.clocks is not None:
         makers["Trees"] = (clocks_of, "trees-in-use", ())
     if why_no_coverage(scored):  # as the words say
@@ -141,9 +143,20 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
 def show_words() -> None:
     """Definitions from the glossary, and what this page cannot promise."""
     with st.expander("What the words mean"):
-        names = [*UNCERTAINTY_KINDS, "unfamiliarity", "times_beyond", "member",
-                 "virtual_ensemble", "nll", "rmse", "error_rate", "coverage", "conformal",
-                 "rejection_curve", "prr"]  # fmt: skip
+        names = [
+            *UNCERTAINTY_KINDS,
+            "unfamiliarity",
+            "times_beyond",
+            "member",
+            "virtual_ensemble",
+            "nll",
+            "rmse",
+            "error_rate",
+            "coverage",
+            "conformal",
+            "rejection_curve",
+            "prr",
+        ]
         terms = [GLOSSARY[name] for name in names]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
         st.markdown(

@@ -18,6 +18,11 @@ LENS = Knob("lens", "The open row", "choice", WHY, choices=places(of_row=True), 
 def choose_lens() -> None:
     """Draw the bar of what can be asked about the open row, bound to the address like any knob."""
     st.segmented_control(
-        LENS.label, LENS.choices, default=LENS.default, required=True, key=LENS.key,
-        bind="query-params", label_visibility="collapsed",
-    )  # fmt: skip
+        LENS.label,
+        LENS.choices,
+        default=LENS.default,
+        required=True,
+        key=LENS.key,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
