@@ -24,9 +24,12 @@ PLANS = {
     "heteroscedastic": (HETERO, hetero.METHODS, hetero.why_not, hetero_fit.fit_heteroscedastic),
     "neighbours": (NEIGHBOURS, [""], neighbours.why_not, neighbours_fit.fit_neighbours),
     "novelty": (NOVELTY, [""], novelty.why_not),
-    "bandit": (bandit.BanditSettings(), bandit.POLICIES,
-               lambda plan: sentence_of(bandit.plan_bandit, plan, plan.policy)),
-}  # fmt: skip
+    "bandit": (
+        bandit.BanditSettings(),
+        bandit.POLICIES,
+        lambda plan: sentence_of(bandit.plan_bandit, plan, plan.policy),
+    ),
+}
 # Settings, what checks those of the view, and the groups of their knobs.
 VIEWS = {
     "soft trees": (

@@ -17,41 +17,57 @@ FORESTS = {"macau_linear", "macau_basic", "forest", "quantile", "conformal_fores
 CYCLICAL = {"csglb", "cbsglb"}
 # Settings, methods, and who uses which knobs; all other knobs are the view's.
 PLANS = {
-    "heart": (heart.HeartSettings(), HEART, {
-        ("rows", "noise", "seed", "cells", "trees"): HEART,
-        ("members",): SINGLE,
-        ("depth",): HEART - {"vrf"},
-        ("rate", "temperature"): HEART - {"sgb", "vrf"},
-        ("rate_sgb",): {"sgb"},
-        ("leaf_noise",): {"sglb", "virtual_sglb"},
-    }),
-    "spiral": (spiral.SpiralSettings(), SPIRAL, {
-        ("rows", "noise", "seed"): SPIRAL,
-        ("members", "trees"): SINGLE,
-        ("chain_trees",): {"virtual_sglb"} | CYCLICAL,
-        ("cycle", "alpha_max", "alpha_min", "noise_free", "rate_cyclical"): CYCLICAL,
-        ("mask", "exploration"): {"cbsglb"},
-        ("temperature",): SPIRAL - {"sgb", "vrf"},
-        ("leaf_noise",): SPIRAL - {"sgb", "vrf", "catboost"},
-        ("random_strength", "depth"): SPIRAL - {"vrf"},
-        ("rate",): SPIRAL - {"vrf"} - CYCLICAL,
-        ("forest_depth",): {"vrf"},
-    }),
-    "gaussians": (gaussians.GaussiansSettings(), set(SAMPLERS), {
-        ("target", "gradient_noise", "seed", "steps", "chains"): set(SAMPLERS),
-        ("cycles",): {"clr", "cg"},
-        ("noise",): {"sgld", "clr", "cg"},
-        ("rate_sgld",): {"sgld"},
-        ("rate_nsgld", "noise_nsgld"): {"nsgld"},
-        ("rate_clr", "exploration_clr", "noise_free"): {"clr"},
-        ("rate_cg", "alpha_max", "alpha_min", "exploration_cg"): {"cg"},
-    }),
-    "heteroscedastic": (hetero.HeteroscedasticSettings(), HETERO, {
-        ("rows", "noise_slope", "seed"): HETERO,
-        ("trees",): FORESTS | {"ngboost", "catboost", "isolation"},
-        ("subsample", "max_leaves", "min_child_samples"): FORESTS,
-    }),
-}  # fmt: skip
+    "heart": (
+        heart.HeartSettings(),
+        HEART,
+        {
+            ("rows", "noise", "seed", "cells", "trees"): HEART,
+            ("members",): SINGLE,
+            ("depth",): HEART - {"vrf"},
+            ("rate", "temperature"): HEART - {"sgb", "vrf"},
+            ("rate_sgb",): {"sgb"},
+            ("leaf_noise",): {"sglb", "virtual_sglb"},
+        },
+    ),
+    "spiral": (
+        spiral.SpiralSettings(),
+        SPIRAL,
+        {
+            ("rows", "noise", "seed"): SPIRAL,
+            ("members", "trees"): SINGLE,
+            ("chain_trees",): {"virtual_sglb"} | CYCLICAL,
+            ("cycle", "alpha_max", "alpha_min", "noise_free", "rate_cyclical"): CYCLICAL,
+            ("mask", "exploration"): {"cbsglb"},
+            ("temperature",): SPIRAL - {"sgb", "vrf"},
+            ("leaf_noise",): SPIRAL - {"sgb", "vrf", "catboost"},
+            ("random_strength", "depth"): SPIRAL - {"vrf"},
+            ("rate",): SPIRAL - {"vrf"} - CYCLICAL,
+            ("forest_depth",): {"vrf"},
+        },
+    ),
+    "gaussians": (
+        gaussians.GaussiansSettings(),
+        set(SAMPLERS),
+        {
+            ("target", "gradient_noise", "seed", "steps", "chains"): set(SAMPLERS),
+            ("cycles",): {"clr", "cg"},
+            ("noise",): {"sgld", "clr", "cg"},
+            ("rate_sgld",): {"sgld"},
+            ("rate_nsgld", "noise_nsgld"): {"nsgld"},
+            ("rate_clr", "exploration_clr", "noise_free"): {"clr"},
+            ("rate_cg", "alpha_max", "alpha_min", "exploration_cg"): {"cg"},
+        },
+    ),
+    "heteroscedastic": (
+        hetero.HeteroscedasticSettings(),
+        HETERO,
+        {
+            ("rows", "noise_slope", "seed"): HETERO,
+            ("trees",): FORESTS | {"ngboost", "catboost", "isolation"},
+            ("subsample", "max_leaves", "min_child_samples"): FORESTS,
+        },
+    ),
+}
 OTHERS = {
     None: True, "catboost": "posterior", "gaussians25": "ring", "std": "variance",
     "shared": "own", "the target's": "own", "density": "counts", "truth": "off",

@@ -19,9 +19,11 @@ def claims(run):
 
 
 STUDY = SeedStudy(
-    name="small", fit=fit, claims=lambda run: tuple(claims(run)),
+    name="small",
+    fit=fit,
+    claims=lambda run: tuple(claims(run)),
     estimate=lambda settings: settings.trees / 100,
-)  # fmt: skip
+)
 
 
 def test_statements_are_found_again_by_their_key_and_counted():

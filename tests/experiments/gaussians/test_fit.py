@@ -34,9 +34,14 @@ def chains_of(sampler, settings=SMALL):
         "cg": {"alpha_max": settings.alpha_max, "alpha_min": settings.alpha_min},
     }
     return sample_mixture(
-        sampler, settings.steps, settings.chains, settings.cycles, settings.seed,
-        settings.target, **own[sampler],
-    )  # fmt: skip
+        sampler,
+        settings.steps,
+        settings.chains,
+        settings.cycles,
+        settings.seed,
+        settings.target,
+        **own[sampler],
+    )
 
 
 @pytest.fixture(scope="module", params=list(SAMPLERS))

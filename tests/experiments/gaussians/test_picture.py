@@ -257,8 +257,10 @@ def test_a_cycle_is_played_over_the_energy_with_its_stages_coloured():
     assert decoded.header["frames"] == 5
     assert decoded.header["frameValues"] == [0, 1, 2, 3, 4]
     assert [strip.title for strip in sheet.strips[::2]] == [
-        "clr-SGLD: step size", "clr-SGLD: energy", "clr-SGLD: moves",
-    ]  # fmt: skip
+        "clr-SGLD: step size",
+        "clr-SGLD: energy",
+        "clr-SGLD: moves",
+    ]
     points = sheet.panels[0].points
     # What is gone is not drawn; the newest stays where it was seen last.
     np.testing.assert_array_equal(points.group, [0, 0, 1, 3, 3, 3])

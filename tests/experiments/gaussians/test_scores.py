@@ -55,17 +55,21 @@ def test_scores_are_the_diagnostics_of_the_chains(race):
     ("samplers", "chains", "race", "words"),
     [
         (
-            ("sgld", "nsgld", "clr"), 1, "Three samplers, one start, the same number of steps.",
+            ("sgld", "nsgld", "clr"),
+            1,
+            "Three samplers, one start, the same number of steps.",
             "1 chain of 2,000 steps for each sampler, from the same start.",
         ),
         (
-            ("sgld", "cg"), 5, "Two samplers, the same 5 starts, the same number of steps.",
+            ("sgld", "cg"),
+            5,
+            "Two samplers, the same 5 starts, the same number of steps.",
             "5 chains of 2,000 steps for each sampler, from the same starts.",
         ),
         (("sgld",), 1, "One sampler, one start.", " 1 chain of 2,000 steps."),
         (("sgld",), 5, "One sampler, 5 starts.", " 5 chains of 2,000 steps."),
     ],
-)  # fmt: skip
+)
 def test_who_races_from_where_is_said_of_any_number(samplers, chains, race, words):
     settings = replace(SMALL, samplers=samplers, chains=chains)
     assert describe_race(settings) == race
@@ -307,10 +311,14 @@ def test_sentences_follow_their_verdicts_at_other_settings(knobs, seed):
     settings = GaussiansSettings(steps=5000, seed=seed, cycles=5, **knobs)
     for claim in check_claims(run_gaussians(settings)):
         phrases = (
-            TRAPPING if claim.paper.startswith("SGLD")
-            else NOISE if claim.paper.startswith("Increasing")
-            else LIKENESS if claim.paper.startswith("Cycles") else CYCLES
-        )  # fmt: skip
+            TRAPPING
+            if claim.paper.startswith("SGLD")
+            else NOISE
+            if claim.paper.startswith("Increasing")
+            else LIKENESS
+            if claim.paper.startswith("Cycles")
+            else CYCLES
+        )
         assert says(claim, claim.verdict, phrases)
         assert "–" not in claim.here
         assert "nan" not in claim.here

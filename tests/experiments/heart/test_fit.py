@@ -64,9 +64,14 @@ def test_virtual_maps_are_those_of_a_model_of_so_many_trees(n_trees, step, start
     fit = fit_of("virtual_sglb")
     maps = map_heart(fit, replace(SMALL, step=step, start=start))
     model = direct(
-        "sglb", fit.data, n_trees, learning_rate=0.3, ensemble="virtual",
-        truncation_step=step, truncation_start=start,
-    )  # fmt: skip
+        "sglb",
+        fit.data,
+        n_trees,
+        learning_rate=0.3,
+        ensemble="virtual",
+        truncation_step=step,
+        truncation_start=start,
+    )
     frame = int(np.flatnonzero(maps.n_trees == n_trees)[0])
     expected = model.predict_uncertainty(fit.data.grid)
     assert maps.n_members[frame] == len(model.member_trees())
@@ -123,9 +128,15 @@ def test_catboosts_own_maps_are_those_of_its_engine(method):
     settings = replace(SMALL, trees=20, members=2, step=5)
     fit = fit_of(method, settings)
     model = direct(
-        "sglb", fit.data, 20, learning_rate=0.3, engine="catboost", n_members=2,
-        ensemble="virtual" if METHODS[method].virtual else "independent", truncation_step=5,
-    )  # fmt: skip
+        "sglb",
+        fit.data,
+        20,
+        learning_rate=0.3,
+        engine="catboost",
+        n_members=2,
+        ensemble="virtual" if METHODS[method].virtual else "independent",
+        truncation_step=5,
+    )
     # CatBoost adds up staged predictions and virtual ensembles in different orders: means differ
     # by 1e-9, so the variance of means that spread over 0.04 by 2 x 0.04 x 1e-9.
     uncertainty = model.predict_uncertainty(fit.data.grid)

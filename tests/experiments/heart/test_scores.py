@@ -184,13 +184,25 @@ def test_the_table_holds_every_cell_and_value():
 CODE_CASES = [
     HeartSettings(rows=20, members=3, trees=60, step=10),
     HeartSettings(
-        methods=("sgb", "virtual_sglb", "vrf"), rows=20, noise=0.03, seed=4, cells=(3, 40),
-        members=4, trees=60, depth=3, rate_sgb=0.2, rate=0.5, temperature=100.0, leaf_noise=True,
-        step=5, start=0.25, shown=2,
+        methods=("sgb", "virtual_sglb", "vrf"),
+        rows=20,
+        noise=0.03,
+        seed=4,
+        cells=(3, 40),
+        members=4,
+        trees=60,
+        depth=3,
+        rate_sgb=0.2,
+        rate=0.5,
+        temperature=100.0,
+        leaf_noise=True,
+        step=5,
+        start=0.25,
+        shown=2,
     ),
     HeartSettings(methods=("catboost",), rows=5, members=2, trees=10, temperature="posterior"),
     HeartSettings(methods=(), rows=5),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")
@@ -213,9 +225,13 @@ HEART = make_heart(3, random_state=0)
 def maps_of(method="sglb", n_trees=(10, 20), data=0.01, knowledge=0.04):
     data, knowledge = (np.full((len(n_trees), 9, 9), value) for value in (data, knowledge))
     return SimpleNamespace(
-        method=method, truth=HEART, n_trees=np.array(n_trees), total=data + knowledge, data=data,
+        method=method,
+        truth=HEART,
+        n_trees=np.array(n_trees),
+        total=data + knowledge,
+        data=data,
         knowledge=knowledge,
-    )  # fmt: skip
+    )
 
 
 def test_a_row_a_method_with_the_truth_first():

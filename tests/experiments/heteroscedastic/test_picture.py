@@ -80,9 +80,12 @@ def test_a_method_without_a_part_has_no_band_for_it(ground):
     skew = ground.x / 2 - 1.0, ground.x / 2 + 2.0
     ends = dict(zip(("lower", "upper"), skew, strict=True))
     noise = panel_of(
-        ground, "quantile", parts=("total", "data"), **ends,
+        ground,
+        "quantile",
+        parts=("total", "data"),
+        **ends,
         **{f"inner_{name}": end for name, end in ends.items()},
-    )  # fmt: skip
+    )
     forest = panel_of(
         ground, "forest", parts=("total", "knowledge"), inner_lower=None, inner_upper=None
     )

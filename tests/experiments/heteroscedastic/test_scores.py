@@ -40,8 +40,13 @@ from gbuq_core.experiments.ranking import rank_correlation
 
 SMALL = HeteroscedasticSettings(
     methods=("macau_linear", "macau_basic", "quantile", "catboost", "isolation", "forest"),
-    rows=500, trees=12, subsample=0.3, min_child_samples=10, test_rows=300, ood_rows=200,
-)  # fmt: skip
+    rows=500,
+    trees=12,
+    subsample=0.3,
+    min_child_samples=10,
+    test_rows=300,
+    ood_rows=200,
+)
 
 
 @pytest.fixture(scope="module")

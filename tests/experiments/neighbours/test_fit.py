@@ -73,9 +73,20 @@ def test_only_the_models_settings_change_the_plan():
     base = NeighboursSettings(data="wine", library="hist")
     view = replace(
         base,
-        k=9, tau=5, order="last", calibrate=False, scoring="crps", family="kde", wine_row=4,
-        x=1.0, scales=(10, 20), compare=("knn",), rows=50, noise=3.0, depth=9,
-    )  # fmt: skip
+        k=9,
+        tau=5,
+        order="last",
+        calibrate=False,
+        scoring="crps",
+        family="kde",
+        wine_row=4,
+        x=1.0,
+        scales=(10, 20),
+        compare=("knn",),
+        rows=50,
+        noise=3.0,
+        depth=9,
+    )
     assert plan_of(view) == plan_of(base)
     assert plan_of(replace(base, leaves=5)) != plan_of(base)
 

@@ -231,8 +231,10 @@ def test_reasons_show_the_cut_the_path_and_the_score(curve):
     np.testing.assert_array_equal(score.lines[0].y, tuning.nll[tuning.n_neighbors <= 60])
     sent = decode_sheet(encode_sheet(sheet)).header["strips"]
     assert [[line["bars"] for line in strip["lines"]] for strip in sent] == [
-        [True, True], [False, False], [False],
-    ]  # fmt: skip
+        [True, True],
+        [False, False],
+        [False],
+    ]
 
 
 def test_one_k_alone_draws_no_curve_of_scores_and_a_table_no_true_noise(table):

@@ -121,9 +121,12 @@ def test_kernel_densities_are_integrated_as_their_draws(run):
 
 def test_another_family_has_a_line_of_its_own(run):
     normal, laplace = score_neighbours(
-        run.fit, run.search, replace(run.view, settings=replace(SETTINGS, compare=())), {},
+        run.fit,
+        run.search,
+        replace(run.view, settings=replace(SETTINGS, compare=())),
+        {},
         "laplace",
-    )  # fmt: skip
+    )
     assert laplace.label == "IBUG, Laplace"
     assert laplace.rmse == normal.rmse
     assert laplace.nll != normal.nll

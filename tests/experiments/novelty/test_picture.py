@@ -119,8 +119,10 @@ def test_the_settings_choose_the_maps_and_the_truth_comes_first(run, table):
 
     assert titles(run) == []
     assert titles(run, APART, "novelty", "truth") == [
-        METHODS["truth"].label, "Novelty", "Where ranks disagree",
-    ]  # fmt: skip
+        METHODS["truth"].label,
+        "Novelty",
+        "Where ranks disagree",
+    ]
     assert titles(table, "truth") == ["Novelty"]  # in place of a truth that nobody knows
     assert titles(seen(run, compared=("novelty",)), APART) == []
 
@@ -128,7 +130,7 @@ def test_the_settings_choose_the_maps_and_the_truth_comes_first(run, table):
 def test_many_rows_are_thinned(run, rng):
     rows = run.fit.rows._replace(
         X=rng.normal(size=(9000, 2)), y=np.zeros(9000), origin=np.arange(9000)
-    )  # fmt: skip
+    )
     crowd = run._replace(fit=replace(run.fit, rows=rows))
     drawn = novelty_sheet(crowd, {"novelty": score_panel(run, "novelty")}, alt="a crowd")
     assert len(drawn.panels[0].points.x) == MOST_POINTS

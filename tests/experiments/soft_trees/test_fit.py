@@ -49,9 +49,17 @@ from gbuq_core.experiments.soft_trees.plan import (
 )
 
 SMALL = SoftTreesSettings(
-    methods=tuple(METHODS), rows=60, depth=2, steps=300, trees=2, members=6, sglb_trees=20,
-    xbart_trees=8, draws=25, shown=5,
-)  # fmt: skip
+    methods=tuple(METHODS),
+    rows=60,
+    depth=2,
+    steps=300,
+    trees=2,
+    members=6,
+    sglb_trees=20,
+    xbart_trees=8,
+    draws=25,
+    shown=5,
+)
 VIEW_ONLY = {"draws": 7, "draw_seed": 3, "shown": 2, "draw": 5, "tree": 2, "show": "bands"}
 
 
@@ -392,9 +400,25 @@ def test_rounding_leaves_no_minus_zero():
 
 @pytest.mark.parametrize(
     "text",
-    ["1", "1_2_3", "a_b", "1_nan", "inf_1", "1_2~", "~1_2", "1e3_1", "99999_1", "1_2;3_4", "1001_0",
-     "\u0661_1", " 1_2", "1_2\n", "~".join(["1_2"] * 401), "<b>_1"],
-)  # fmt: skip
+    [
+        "1",
+        "1_2_3",
+        "a_b",
+        "1_nan",
+        "inf_1",
+        "1_2~",
+        "~1_2",
+        "1e3_1",
+        "99999_1",
+        "1_2;3_4",
+        "1001_0",
+        "\u0661_1",
+        " 1_2",
+        "1_2\n",
+        "~".join(["1_2"] * 401),
+        "<b>_1",
+    ],
+)
 def test_bad_texts_are_refused_in_a_sentence(text):
     with pytest.raises(InvalidParameter) as caught:
         decode_points(text)
@@ -404,9 +428,20 @@ def test_bad_texts_are_refused_in_a_sentence(text):
 
 @pytest.mark.parametrize(
     "points",
-    ["1_2", 5, [1, 2], [(1,)], [(1, 2, 3)], [("a", 1)], [(1, None)], [(1, float("nan"))],
-     [(float("inf"), 1)], [(1e4, 0)], [(0, 10**400)]],
-)  # fmt: skip
+    [
+        "1_2",
+        5,
+        [1, 2],
+        [(1,)],
+        [(1, 2, 3)],
+        [("a", 1)],
+        [(1, None)],
+        [(1, float("nan"))],
+        [(float("inf"), 1)],
+        [(1e4, 0)],
+        [(0, 10**400)],
+    ],
+)
 def test_bad_points_are_refused(points):
     with pytest.raises(InvalidParameter):
         check_points(points)

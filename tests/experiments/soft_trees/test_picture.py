@@ -53,9 +53,15 @@ FEW = {"rtol": 1e-6, "atol": 1e-7}  # float32
 def data(rng):
     x = np.linspace(-2.0, 2.0, 41)
     return replace(
-        load_soft_trees_data("tails", 30), X=rng.uniform(-1, 1, (30, 1)), y=rng.normal(size=30),
-        x=x, y_range=(-2.0, 2.0), support=np.abs(x) < 1, true_mean=x / 2, target_std=1.0,
-    )  # fmt: skip
+        load_soft_trees_data("tails", 30),
+        X=rng.uniform(-1, 1, (30, 1)),
+        y=rng.normal(size=30),
+        x=x,
+        y_range=(-2.0, 2.0),
+        support=np.abs(x) < 1,
+        true_mean=x / 2,
+        target_std=1.0,
+    )
 
 
 @pytest.fixture
@@ -65,12 +71,19 @@ def methods(rng):
         LinesPanel(
             method,
             SoftTreesView(
-                method, label, x, rng.normal(size=(6, 41)), np.sin(x), np.full(41, 0.13),
-                np.full(41, 0.04), np.full(41, 0.09), (),
+                method,
+                label,
+                x,
+                rng.normal(size=(6, 41)),
+                np.sin(x),
+                np.full(41, 0.13),
+                np.full(41, 0.04),
+                np.full(41, 0.09),
+                (),
             ),
         )
         for method in ("vst", "gp")
-    ]  # fmt: skip
+    ]
 
 
 ELBO = ElboPath(np.arange(1, 101), np.log(np.arange(1.0, 101.0)))
@@ -220,9 +233,12 @@ def test_a_large_tree_sends_fewer_moments_but_the_first_and_the_last(frames, dat
     wide = {name: np.repeat(getattr(frames, name)[:1], 61, axis=0) for name in ("output", "gates")}
     reach = np.full((61, 64, 101), 1 / 64)
     large = frames._replace(
-        step=np.arange(61), reach=reach, leaf_means=reach,
-        gates=np.repeat(wide["gates"], 63, axis=1), output=wide["output"],
-    )  # fmt: skip
+        step=np.arange(61),
+        reach=reach,
+        leaf_means=reach,
+        gates=np.repeat(wide["gates"], 63, axis=1),
+        output=wide["output"],
+    )
     sheet = tree_sheet(large, data, ELBO, start=0)
     steps = sheet.frame_values
     assert (steps[0], steps[-1], sheet.start_frame) == (0.0, 60.0, 0)
@@ -233,7 +249,7 @@ def test_a_large_tree_sends_fewer_moments_but_the_first_and_the_last(frames, dat
 def test_a_tree_without_gates_and_path_can_be_drawn(frames, data):
     bare = frames._replace(
         gates=frames.gates[:, :0], reach=np.ones((3, 1, 101)), leaf_means=frames.leaf_means[:, :1]
-    )  # fmt: skip
+    )
     assert len(decode_strips(encode_sheet(tree_sheet(bare, data)))) == 2
 
 
@@ -250,10 +266,16 @@ def test_stages_show_each_sums_mean(rng, data):
 def test_correlations_are_named_and_their_groups_parted(rng):
     labels, draws = ("gate", "leaf 1", "leaf 2", "leaf 3", "leaf 4"), rng.normal(size=(5, 20))
     view = CovarianceView(
-        rank=2, n_parameters=5, correlation=np.corrcoef(draws),
-        mean=np.zeros(5), scale=np.ones(5), labels=labels,
-        groups=(("gates", 0, 1), ("leaves", 1, 5)), shared=0.5, strongest=None,
-    )  # fmt: skip
+        rank=2,
+        n_parameters=5,
+        correlation=np.corrcoef(draws),
+        mean=np.zeros(5),
+        scale=np.ones(5),
+        labels=labels,
+        groups=(("gates", 0, 1), ("leaves", 1, 5)),
+        shared=0.5,
+        strongest=None,
+    )
     sheet = correlation_sheet(view)
     decoded = decode_sheet(encode_sheet(sheet))
     assert decoded.header["x"]["labels"] == list(labels)
@@ -279,8 +301,9 @@ def test_regret_grows_and_its_recent_mean_is_per_step(played):
     last = (np.sqrt(1000.0) - np.sqrt(900.0)) / 100
     np.testing.assert_allclose(recent.lines["VST"][0, -1], last, rtol=1e-5)
     assert [name for name in total.lines if "error" in name] == [
-        "VST \u2212 1 standard error", "VST + 1 standard error",
-    ]  # fmt: skip
+        "VST \u2212 1 standard error",
+        "VST + 1 standard error",
+    ]
 
 
 def test_the_bandit_is_played_from_its_first_repetition(played):

@@ -61,9 +61,16 @@ from gbuq_core.soft_trees import ElboPath
 from gbuq_core.synthetic import moons_posterior
 
 SMALL = SoftTreesSettings(
-    methods=tuple(METHODS), rows=80, depth=2, steps=400, trees=2, members=6, sglb_trees=40,
-    xbart_trees=8, draws=40,
-)  # fmt: skip
+    methods=tuple(METHODS),
+    rows=80,
+    depth=2,
+    steps=400,
+    trees=2,
+    members=6,
+    sglb_trees=40,
+    xbart_trees=8,
+    draws=40,
+)
 RANK = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=60, steps=80, depth=1)
 
 
@@ -82,8 +89,17 @@ def test_scores_are_those_of_known_functions(runs):
     fit, n = run.fits[0], len(run.data.x)
     away = np.where(run.data.support, 0.1, 0.6)  # half a known distance between two functions
     functions = np.stack([run.data.true_mean - away, run.data.true_mean + away])
-    view = SoftTreesView("vst", "VST", run.data.x, functions, functions.mean(axis=0), away**2 + 1.0,
-                    np.ones(n), away**2, ())  # fmt: skip
+    view = SoftTreesView(
+        "vst",
+        "VST",
+        run.data.x,
+        functions,
+        functions.mean(axis=0),
+        away**2 + 1.0,
+        np.ones(n),
+        away**2,
+        (),
+    )
     score = score_soft_trees(fit, view, run.settings)
     assert score.inside == pytest.approx(0.1 / run.data.target_std)
     assert score.outside == pytest.approx(0.6 / run.data.target_std)

@@ -136,16 +136,33 @@ def test_exploration_is_a_knob_of_csglb_once_noise_depends_on_it():
 def test_estimators_get_every_knob_of_their_plan():
     settings = replace(
         SMALL,
-        temperature=7.0, leaf_noise=True, random_strength=3.0, alpha_max=8.0, alpha_min=0.5,
-        mask=0.4, exploration=0.7, noise_free=True, rate_cyclical=0.07,
-    )  # fmt: skip
+        temperature=7.0,
+        leaf_noise=True,
+        random_strength=3.0,
+        alpha_max=8.0,
+        alpha_min=0.5,
+        mask=0.4,
+        exploration=0.7,
+        noise_free=True,
+        rate_cyclical=0.07,
+    )
     model = spiral_estimator(plan_of(settings, "cbsglb"))
     assert {
-        "method": "cbsglb", "n_trees": 90, "cycle_length": 25, "alpha_max": 8.0, "alpha_min": 0.5,
-        "mask_prob": 0.4, "exploration_fraction": 0.7, "noise_free_exploration": True,
-        "temperature": 7.0, "leaf_noise": True, "random_strength": 3.0, "learning_rate": 0.07,
-        "depth": 4, "random_state": 1,
-    }.items() <= model.get_params().items()  # fmt: skip
+        "method": "cbsglb",
+        "n_trees": 90,
+        "cycle_length": 25,
+        "alpha_max": 8.0,
+        "alpha_min": 0.5,
+        "mask_prob": 0.4,
+        "exploration_fraction": 0.7,
+        "noise_free_exploration": True,
+        "temperature": 7.0,
+        "leaf_noise": True,
+        "random_strength": 3.0,
+        "learning_rate": 0.07,
+        "depth": 4,
+        "random_state": 1,
+    }.items() <= model.get_params().items()
 
 
 def test_the_papers_preset_is_the_papers():

@@ -124,13 +124,23 @@ CODE_CASES = [
     replace(SMALL, methods=("sglb", "virtual_sglb", "csglb"), burn_in=1, start=0.2),
     replace(
         SMALL,
-        methods=("sgb", "cbsglb", "vrf"), shown=2, noise=0.3, temperature=50.0, leaf_noise=True,
-        alpha_max=6.0, alpha_min=0.5, mask=0.5, exploration=0.6, noise_free=True, rate=0.2,
-        rate_cyclical=0.08, random_strength=5.0,
+        methods=("sgb", "cbsglb", "vrf"),
+        shown=2,
+        noise=0.3,
+        temperature=50.0,
+        leaf_noise=True,
+        alpha_max=6.0,
+        alpha_min=0.5,
+        mask=0.5,
+        exploration=0.6,
+        noise_free=True,
+        rate=0.2,
+        rate_cyclical=0.08,
+        random_strength=5.0,
     ),
     replace(SMALL, methods=("catboost",), members=2, trees=5, temperature="posterior"),
     replace(SMALL, methods=()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")

@@ -56,8 +56,10 @@ def test_between_the_arms_is_no_rim(noise, n_cells):
         radius = np.hypot(x, y)
         steps = np.arange(0, 850, 7.5)
         hit = [in_support(truth, x * step / radius, y * step / radius) for step in steps]
-        sides = [any(h for h, step in zip(hit, steps, strict=True) if out == (step >= radius))
-                 for out in (False, True)]  # fmt: skip
+        sides = [
+            any(h for h, step in zip(hit, steps, strict=True) if out == (step >= radius))
+            for out in (False, True)
+        ]
         slow[i] = all(sides) and not truth.in_support.flat[i]
     assert np.array_equal(between.ravel(), slow)
 
@@ -165,9 +167,15 @@ def test_rank_correlation_shares_ranks_among_equals():
 
 def test_claims_and_words_of_a_true_run_name_its_numbers():
     settings = SpiralSettings(
-        methods=("sglb", "virtual_sglb", "csglb", "vrf"), rows=60, members=3, trees=30,
-        chain_trees=80, step=20, cycle=20, depth=4,
-    )  # fmt: skip
+        methods=("sglb", "virtual_sglb", "csglb", "vrf"),
+        rows=60,
+        members=3,
+        trees=30,
+        chain_trees=80,
+        step=20,
+        cycle=20,
+        depth=4,
+    )
     run = run_spiral(settings)
     words, claims = describe_spiral(run), check_claims(run)
     for maps in run.methods:

@@ -96,9 +96,14 @@ def test_each_way_is_the_estimators_own(way, tails):
     look = look_of(replace(SMALL, tails=tails))
     rows = look.fit.rows
     model = BoostedEnsembleRegressor(
-        stopping=STOPPINGS[way], mean_weight=100.0, tails=tails, n_members=3, n_trees=200, depth=3,
+        stopping=STOPPINGS[way],
+        mean_weight=100.0,
+        tails=tails,
+        n_members=3,
+        n_trees=200,
+        depth=3,
         random_state=0,
-    ).fit(rows.X, rows.y)  # fmt: skip
+    ).fit(rows.X, rows.y)
     law = model.predict_distribution(rows.X_scored)
     score = look.scores[list(WAYS).index(way)]
     # The same sums in another order.
@@ -124,9 +129,14 @@ def test_each_ensemble_is_the_estimators_own(model, kind):
     look = look_of(replace(SMALL, model=model, trees=100))
     rows, score = look.fit.rows, look.scores[list(WAYS).index("clocks")]
     own = BoostedEnsembleRegressor(
-        **kind, mean_weight=100.0, n_members=3, n_trees=100, depth=3, learning_rate=0.1,
+        **kind,
+        mean_weight=100.0,
+        n_members=3,
+        n_trees=100,
+        depth=3,
+        learning_rate=0.1,
         random_state=0,
-    ).fit(rows.X, rows.y)  # fmt: skip
+    ).fit(rows.X, rows.y)
     law = own.predict_distribution(rows.X_scored)
     assert score.nll == pytest.approx(log_score(law, rows), rel=CANCELLED)
     assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=CANCELLED)
