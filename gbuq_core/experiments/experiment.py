@@ -254,11 +254,10 @@ def account_sections(
     return [
         *pictures,
         *listed(page.scores(run) if scored else []),
-        *([Section(heading=page.held[0], text=text, table=table)]
-          if text or table else ()),
+        *([Section(heading=page.held[0], text=text, table=table)] if text or table else ()),
         *trials,
         Section(heading="Python", code=page.code(run)),
-    ]  # fmt: skip
+    ]
 
 
 def single_sections(

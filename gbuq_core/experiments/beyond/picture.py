@@ -121,9 +121,15 @@ def voices_figure(fit: BeyondFit) -> Curves:
             layers += [line(fit.x, fit.truth, **_TRUTH)]
         share = f"{100 * weight[fit.inside].mean():.0f} %"
         note = f"{share} among the rows" if known.all() else "did not enter"
-        below = panel((0.0, 1.05), "weight", [
-            line(fit.x, weight, colour, 1.8), {"kind": "words", "text": "weight in the law"},
-        ], own=False)  # fmt: skip
+        below = panel(
+            (0.0, 1.05),
+            "weight",
+            [
+                line(fit.x, weight, colour, 1.8),
+                {"kind": "words", "text": "weight in the law"},
+            ],
+            own=False,
+        )
         title = voice.capitalize()
         panels.append(
             panel(Y_RANGE, "y", layers, title=title, note=note, colour=colour, below=below)

@@ -81,11 +81,19 @@ def plane_section() -> Section:
     panels = [
         Panel(title=title, values=values, unit="nats", limits=(0.0, 1.1), points=points)
         for title, values in (
-            ("Trees alone: knowledge", look.trees), ("The law: knowledge", look.law)
+            ("Trees alone: knowledge", look.trees),
+            ("The law: knowledge", look.law),
         )
-    ]  # fmt: skip
+    ]
     sheet = PanelSheet(
-        panels=panels, columns=2, x_extent=_EXTENT, y_extent=_EXTENT, origin="lower", aspect=1.0,
-        panel_height=260, alt=words, name="beyond-plane",
-    )  # fmt: skip
+        panels=panels,
+        columns=2,
+        x_extent=_EXTENT,
+        y_extent=_EXTENT,
+        origin="lower",
+        aspect=1.0,
+        panel_height=260,
+        alt=words,
+        name="beyond-plane",
+    )
     return Section(heading="The same in a plane", sheet=sheet, caption=words)

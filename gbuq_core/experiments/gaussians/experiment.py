@@ -68,9 +68,14 @@ def gaussians_csv(race: GaussiansRun) -> str:
     rows: list[tuple[object, ...]] = []
     for run in race.runs:
         columns = (
-            run.steps, run.n_kept, run.modes_visited, run.share_in_modes, run.occupancy_error,
-            run.divergence, *run.path[:, -1].T,
-        )  # fmt: skip
+            run.steps,
+            run.n_kept,
+            run.modes_visited,
+            run.share_in_modes,
+            run.occupancy_error,
+            run.divergence,
+            *run.path[:, -1].T,
+        )
         rows += [(run.sampler, *row) for row in zip(*columns, strict=True)]
     return csv_text(_COLUMNS, rows)
 
@@ -107,9 +112,16 @@ def _mapping(mapping: Mapping[str, object]) -> str:
 
 SLOW = Knob("slow", "One cycle in slow motion", "switch", False, group="page")
 CYCLE = Knob(
-    "cycle", "Cycle", "integer", 1, 1, 100, step=1, group="page",
+    "cycle",
+    "Cycle",
+    "integer",
+    1,
+    1,
+    100,
+    step=1,
+    group="page",
     help="Which cycle is shown. The start of the chain belongs to the first one.",
-)  # fmt: skip
+)
 
 
 GAUSSIANS = Experiment(

@@ -31,8 +31,9 @@ DATA_TOLERANCE = 0.1  # of the true noise as a std: 4.5 times the standard error
 MUCH_SMALLER, SMALLER = 10.0, 2.0
 
 _PERFECT = Threshold("AUROC", 1.0, NEARLY_PERFECT)
-_CAPTURED = Threshold("largest error of the std", DATA_TOLERANCE, 2 * DATA_TOLERANCE, unit=" %",
-                      times=100.0)  # fmt: skip
+_CAPTURED = Threshold(
+    "largest error of the std", DATA_TOLERANCE, 2 * DATA_TOLERANCE, unit=" %", times=100.0
+)
 _SMALLER = Threshold("ratio of the variances", MUCH_SMALLER, SMALLER)
 _FAINTER = Threshold("ratio of the standard deviations", MUCH_SMALLER, SMALLER)
 

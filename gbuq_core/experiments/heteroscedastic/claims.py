@@ -45,22 +45,35 @@ NEAR, HARDLY_NEAR = 0.03, 0.06  # of a coverage to its level
 FOLLOWS, HARDLY_FOLLOWS = 0.15, 0.3  # error of the std, as a share of the mean noise std
 
 _CAPTURED = Threshold("CRPS above the truth's", CAPTURES, HARDLY_CAPTURES, decimals=3)
-_CALLED = Threshold("share of data uncertainty", CALLED_DATA, HARDLY_CALLED_DATA, unit=" %",
-                    times=100.0, decimals=0)  # fmt: skip
+_CALLED = Threshold(
+    "share of data uncertainty", CALLED_DATA, HARDLY_CALLED_DATA, unit=" %", times=100.0, decimals=0
+)
 _SEPARATED = Threshold("AUROC", SEPARATES, HARDLY_SEPARATES, decimals=3)
-_STRAIGHT = Threshold("share explained by a straight line", RISES_LINEARLY, HARDLY_LINEARLY,
-                      unit=" %", times=100.0, decimals=0)  # fmt: skip
+_STRAIGHT = Threshold(
+    "share explained by a straight line",
+    RISES_LINEARLY,
+    HARDLY_LINEARLY,
+    unit=" %",
+    times=100.0,
+    decimals=0,
+)
 _KNOWN = Threshold("AUROC", KNOWS, HARDLY_KNOWS, decimals=2)
 _BLIND = Threshold("AUROC", BLIND, HARDLY_BLIND, decimals=2)
 _CHANCE = Threshold("distance of the AUROC from 0.5", CHANCE, HARDLY_CHANCE, decimals=2)
 _OVER = Threshold("overestimation", OFF, HARDLY_OFF, unit=" %", times=100.0, decimals=0)
 _UNDER = _OVER._replace(what="underestimation")
-_HALF = Threshold("share of the noise std", HALF, HARDLY_HALF, unit=" %", times=100.0,
-                  decimals=0)  # fmt: skip
-_NEAR = Threshold("distance of a coverage from its level", NEAR, HARDLY_NEAR, unit=" points",
-                  times=100.0, decimals=0)  # fmt: skip
-_FOLLOWED = Threshold("error of the std", FOLLOWS, HARDLY_FOLLOWS, unit=" % of the noise",
-                      times=100.0, decimals=0)  # fmt: skip
+_HALF = Threshold("share of the noise std", HALF, HARDLY_HALF, unit=" %", times=100.0, decimals=0)
+_NEAR = Threshold(
+    "distance of a coverage from its level",
+    NEAR,
+    HARDLY_NEAR,
+    unit=" points",
+    times=100.0,
+    decimals=0,
+)
+_FOLLOWED = Threshold(
+    "error of the std", FOLLOWS, HARDLY_FOLLOWS, unit=" % of the noise", times=100.0, decimals=0
+)
 _ORDERED = Threshold("share of the pairs in the paper's order", 1.0, 0.6, unit=" %", times=100.0)
 
 
@@ -90,8 +103,13 @@ def check_claims(
     if "catboost" in by_method:
         claims.append(_claim_of_catboost(run, by_method["catboost"]))
     if "isolation" in by_method:
-        claims.append(_separates("An isolation forest detects all foreign rows (table 1).",
-                                 by_method["isolation"], "isolation"))  # fmt: skip
+        claims.append(
+            _separates(
+                "An isolation forest detects all foreign rows (table 1).",
+                by_method["isolation"],
+                "isolation",
+            )
+        )
     if run.settings.noise_slope > 0.0:
         claims += _claim_of_order(by_method)
     return tuple(claims)

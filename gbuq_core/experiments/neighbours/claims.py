@@ -56,8 +56,9 @@ PAPERS_TREES = 2000  # of most of the models in table 5
 
 _NOISE = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS, decimals=2)
 _TUNED = Threshold("loss against the best k", NEAR_BEST, FAIRLY_NEAR, unit=" nats", decimals=3)
-_STABLE = Threshold(f"loss with {100 * FEW_TREES[0]:g} % of the trees", STABLE, FAIRLY_STABLE,
-                    unit=" nats")  # fmt: skip
+_STABLE = Threshold(
+    f"loss with {100 * FEW_TREES[0]:g} % of the trees", STABLE, FAIRLY_STABLE, unit=" nats"
+)
 _NO_WORSE = "Holds if it is at most one standard error worse, partly up to two."
 _BETTER = "Holds if it is more than one standard error better, partly if it is a tie."
 

@@ -93,10 +93,14 @@ def _packed(functions: Any, low: float, high: float) -> Part:
 
 def _legend(runs: Sequence[BanditRun], n_arms: int) -> list[Part]:
     arms: list[Part] = [
-        {"name": f"arm {arm + 1}", "kind": "line", "colour": _ARM_COLOURS[arm % len(_ARM_COLOURS)],
-         "width": 2.4}
+        {
+            "name": f"arm {arm + 1}",
+            "kind": "line",
+            "colour": _ARM_COLOURS[arm % len(_ARM_COLOURS)],
+            "width": 2.4,
+        }
         for arm in range(n_arms)
-    ]  # fmt: skip
+    ]
     regret: list[Part] = []
     for run in runs:
         colour, dash = policy_ink(run.plan.policy)

@@ -53,8 +53,9 @@ MORE, HARDLY_MORE = 1.5, 1.0  # times the other's fan-out
 UNDERFITS, HARDLY_UNDERFITS = 1.2, 1.0  # times the RMSE of the best tree method
 RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
 
-_AGREED = Threshold("std where there are rows", AGREES, HARDLY_AGREES, unit=" stds of y",
-                    decimals=2)  # fmt: skip
+_AGREED = Threshold(
+    "std where there are rows", AGREES, HARDLY_AGREES, unit=" stds of y", decimals=2
+)
 _FANNED = Threshold("ratio of the two stds", FANS_OUT, HARDLY_FANS_OUT)
 _MORE = Threshold("ratio of the two spreads", MORE, HARDLY_MORE)
 _UNDERFIT = Threshold("ratio of the RMSEs", UNDERFITS, HARDLY_UNDERFITS)

@@ -170,8 +170,13 @@ def flow_figure(
         "colours": list(_LEAF_COLOURS),
         "legend": [
             {"name": "the tree's prediction", "kind": "line", "colour": "text", "width": 2.4},
-            {"name": "leaves; area: weight at x", "kind": "dots", "colour": _LEAF_COLOURS[0],
-             "opacity": 0.8, "size": 9},
+            {
+                "name": "leaves; area: weight at x",
+                "kind": "dots",
+                "colour": _LEAF_COLOURS[0],
+                "opacity": 0.8,
+                "size": 9,
+            },
             {"name": "rows", "kind": "dots", **_ROWS},
         ],
         "knobs": [knob.spec for knob in (*knobs, played)],
@@ -181,7 +186,7 @@ def flow_figure(
             "texts": [short(float(x)) for x in places],
             "fps": _FRAMES_PER_SECOND,
         },
-    }  # fmt: skip
+    }
     return Curves(spec, (*knobs, played), FLOW_PARTS)
 
 

@@ -54,9 +54,17 @@ from gbuq_core.settings import from_values, knobs_of
 KNOBS = MappingProxyType({knob.key: knob for knob in knobs_of(SoftTreesSettings)})
 INSIDE = Knob("inside", "Inside one tree", "switch", True, group="page")
 PLACE = Knob(
-    "tree_x", "Point", "number", 57.5, 0.0, 100.0, step=0.25, unit="%", group="picture",
+    "tree_x",
+    "Point",
+    "number",
+    57.5,
+    0.0,
+    100.0,
+    step=0.25,
+    unit="%",
+    group="picture",
     help="Where the point is, as a share of the axis.",
-)  # fmt: skip
+)
 _EMPTY = "Choose VST or VSGBM in All settings to see the inside of a soft tree."
 _READ = (
     "Drag the point along x. Each gate sends a share of the point to the right, and each leaf "

@@ -51,26 +51,45 @@ from gbuq_core.settings import from_values, knobs_of
 
 SOFT_LABELS = MappingProxyType({METHODS[key].label: key for key in SOFT_METHODS})
 WHOSE = Knob(
-    "whose", "Tree of", "choice", METHODS["vst"].label,
-    choices=tuple(SOFT_LABELS), group="picture",
-)  # fmt: skip
+    "whose",
+    "Tree of",
+    "choice",
+    METHODS["vst"].label,
+    choices=tuple(SOFT_LABELS),
+    group="picture",
+)
 PLAY = narrow(
-    find_knob(knobs_of(BanditSettings), "n_steps"), key="bandit_steps", default=500, group="page",
-    label="Steps of the bandit", choices=(200, 500, 1000, 2000, 5000),
-)  # fmt: skip
+    find_knob(knobs_of(BanditSettings), "n_steps"),
+    key="bandit_steps",
+    default=500,
+    group="page",
+    label="Steps of the bandit",
+    choices=(200, 500, 1000, 2000, 5000),
+)
 POLICY = Knob(
-    "bandit_policy", "Policy", "choice", POLICIES["vst"], choices=tuple(POLICIES.values()),
-    group="picture", help="Whose functions and pulls are shown.",
-)  # fmt: skip
+    "bandit_policy",
+    "Policy",
+    "choice",
+    POLICIES["vst"],
+    choices=tuple(POLICIES.values()),
+    group="picture",
+    help="Whose functions and pulls are shown.",
+)
 MOMENT = Knob(
-    "bandit_at", "Step", "ladder", 60, group="picture",
+    "bandit_at",
+    "Step",
+    "ladder",
+    60,
+    group="picture",
     choices=tuple(step for step in TRACE_STEPS if step <= PLAY.choices[-1]),
     help="Which step of the bandit is shown.",
-)  # fmt: skip
+)
 DATA = narrow(
-    find_knob(knobs_of(RankSettings), "data"), key="rank_data", group="page",
+    find_knob(knobs_of(RankSettings), "data"),
+    key="rank_data",
+    group="page",
     default=RANK_DATASETS["moons3"].label,
-)  # fmt: skip
+)
 _BUILT_IN = ("random", "greedy")  # policies that need no other library
 
 
@@ -121,10 +140,15 @@ def bandit_csv(runs: Sequence[BanditRun]) -> str:
         for run in runs
         for seed in range(len(run.regret))
         for step, values in enumerate(
-            zip(run.contexts[seed], run.arms[seed] + 1, run.regret[seed], run.cumulative[seed],
-                strict=True)
+            zip(
+                run.contexts[seed],
+                run.arms[seed] + 1,
+                run.regret[seed],
+                run.cumulative[seed],
+                strict=True,
+            )
         )
-    )  # fmt: skip
+    )
     return csv_text(names, rows)
 
 

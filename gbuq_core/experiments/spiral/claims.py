@@ -50,8 +50,14 @@ LEARNS, HARDLY_LEARNS = 0.05, 0.1  # of the fresh rows, above the best possible 
 
 _AUROC = Threshold("AUROC", DETECTS, HARDLY_DETECTS, decimals=2)
 _AUROC_FAR = _AUROC._replace(what="AUROC of the farthest cells")
-_LEARNED = Threshold("share of wrong rows above the best possible", LEARNS, HARDLY_LEARNS,
-                     unit=" points", times=100.0, decimals=1)  # fmt: skip
+_LEARNED = Threshold(
+    "share of wrong rows above the best possible",
+    LEARNS,
+    HARDLY_LEARNS,
+    unit=" points",
+    times=100.0,
+    decimals=1,
+)
 _AUROC_GAPS = _AUROC._replace(what="AUROC of the gaps")
 _BEST = Threshold("larger of the two AUROCs", HARDLY_DETECTS, DETECTS, decimals=2)
 _TRACE = Threshold("ratio of borders to middles", TRACE, FAINT_TRACE)

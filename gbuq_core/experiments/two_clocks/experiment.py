@@ -311,8 +311,12 @@ def maps_csv(look: TwoClocksLook) -> str:
     names = ["mean_trees", "scale_trees", "nll", "coverage_90"]
     names += ["nll_with_factor", "coverage_90_with_factor", "factor"]
     parts = (
-        maps.nll_plain, maps.coverage_plain, maps.nll_scaled, maps.coverage_scaled, maps.factor,
-    )  # fmt: skip
+        maps.nll_plain,
+        maps.coverage_plain,
+        maps.nll_scaled,
+        maps.coverage_scaled,
+        maps.factor,
+    )
     trees = [int(n) for n in maps.n_trees]
     rows = [
         (mean, scale, *(part[b, a] for part in parts))

@@ -76,9 +76,13 @@ def new_stages(plan: TwoClocksSettings, model: Any, X: Array, y: Array) -> Stage
     if not plan.has_clocks:
         law = _reader_of(model).parts(model, X)
         return Stages(
-            n_trees=np.array([1]), mean=law.loc[None], knowledge=law.knowledge[None],
-            data=law.data[None], y=y, for_mean=np.ones(1, bool),
-        )  # fmt: skip
+            n_trees=np.array([1]),
+            mean=law.loc[None],
+            knowledge=law.knowledge[None],
+            data=law.data[None],
+            y=y,
+            for_mean=np.ones(1, bool),
+        )
     if plan.model in SINGLE:
         return _reader_of(model, growing=True).stages(model, X, y, arguments(plan)["n_trees"])
     return regression_stages(model, _frame(X), y)

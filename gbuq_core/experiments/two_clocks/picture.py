@@ -273,9 +273,12 @@ def curves_figure(look: TwoClocksLook, alt: str = "") -> Curves:
         float(np.log10(n)): f"{n:,}" for n in _TICKS if curves.n_trees[0] <= n <= curves.n_trees[-1]
     }
     numbers = [
-        ("RMSE", curves.rmse), ("stated std", curves.stated), ("coverage %", 100 * curves.coverage),
-        ("NLL", curves.nll), ("CRPS", curves.crps),
-    ]  # fmt: skip
+        ("RMSE", curves.rmse),
+        ("stated std", curves.stated),
+        ("coverage %", 100 * curves.coverage),
+        ("NLL", curves.nll),
+        ("CRPS", curves.crps),
+    ]
     return draw_curves(
         "two-clocks-trees",
         alt,

@@ -270,11 +270,17 @@ def check_claims(run: WaveRun) -> tuple[Claim, ...]:
     return (
         _claim_of_knowledge(
             "Knowledge uncertainty is larger where rows are rare.",
-            "rare", rare, plenty, "KU is larger where rows are rare",
+            "rare",
+            rare,
+            plenty,
+            "KU is larger where rows are rare",
         ),
         _claim_of_knowledge(
             "Knowledge uncertainty of trees alone is larger where there are no rows.",
-            "none", beyond, plenty, "KU is larger beyond the rows",
+            "none",
+            beyond,
+            plenty,
+            "KU is larger beyond the rows",
         ),
         judged(
             "Data uncertainty is the noise.",
@@ -297,7 +303,7 @@ def check_claims(run: WaveRun) -> tuple[Claim, ...]:
             name="off by",
         ),
         *of_law,
-    )  # fmt: skip
+    )
 
 
 def _claim_of_knowledge(
