@@ -88,12 +88,12 @@ def _colour(method: str) -> str:
     return METHOD_STYLES[method].colour
 
 
-def _tree_by_tree(sheet: PanelSheet) -> PanelSheet:
+def _tree_by_tree(sheet: PanelSheet, n_trees: int) -> PanelSheet:
     """The same charts with one tree in orange at a time."""
     return replace(
         sheet,
         frame_label="tree",
-        frame_values=list(range(1, STILL + 1)),
+        frame_values=list(range(1, n_trees + 1)),
         frames_per_second=2.0,
         start_frame=0,
     )
@@ -162,13 +162,7 @@ def data_and_knowledge() -> ComputedStep:
             ("knowledge", np.sqrt(view.knowledge), colour, True),
         ]
         stds.append(over_x(behind, f"Parts of {view.label}", parts, "std", y_limits=(0.0, 1.6)))
-    sheet = replace(
-        charts_of([*strips, *stds], describe_heteroscedastic(run)),
-        frame_label="tree",
-        frame_values=list(range(1, PLAYED + 1)),
-        frames_per_second=2.0,
-        start_frame=0,
-    )
+    sheet = _tree_by_tree(charts_of([*strips, *stds], describe_heteroscedastic(run)), PLAYED)
     gap = max(float(np.abs(v.total - v.data - v.knowledge).max()) for v in run.views)
     plan = run.fits[0].plan
     seen = round(plan.subsample * plan.rows)
@@ -238,7 +232,7 @@ def out_of_the_rows() -> ComputedStep:
         text,
         right,
         answer,
-        _tree_by_tree(charts_of(strips, describe_heteroscedastic(run))),
+        _tree_by_tree(charts_of(strips, describe_heteroscedastic(run)), STILL),
         notes,
     )
 
@@ -377,7 +371,7 @@ def alike_or_tiny() -> ComputedStep:
         text,
         right,
         answer,
-        _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1]))),
+        _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1])), STILL),
         notes,
     )
 
