@@ -367,13 +367,8 @@ def alike_or_tiny() -> ComputedStep:
         f"rows and agree. With leaves of one row it is {far[2]:.2g}, with an RMSE of "
         f"{tiny.rmse:.2f} instead of {base.rmse:.2f}."
     )
-    return ComputedStep(
-        text,
-        right,
-        answer,
-        _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1])), STILL),
-        notes,
-    )
+    sheet = _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1])), STILL)
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def on_average() -> ComputedStep:
