@@ -1,9 +1,7 @@
 from gbuq_core.boosting import (
     BoostedEnsembleClassifier,
     BoostedEnsembleRegressor,
-    SmallestChange,
     VirtualEnsemble,
-    find_smallest_change,
     load_ensemble,
 )
 from gbuq_core.calibration import CalibratedRegressor
@@ -32,6 +30,7 @@ from gbuq_core.synthetic import (
     make_step,
     make_tails,
 )
+from gbuq_core.tables.changing import SufficientChange, find_sufficient_change
 from gbuq_core.uncertainty import (
     Uncertainty,
     decompose_classification,
@@ -50,9 +49,9 @@ __all__ = [
     "IBUGRegressor",
     "MacauClassifier",
     "MacauRegressor",
-    "SmallestChange",
     "StackedClassifier",
     "StackedRegressor",
+    "SufficientChange",
     "Uncertainty",
     "UnfamiliarityScore",
     "VariationalSoftGBMRegressor",
@@ -62,7 +61,7 @@ __all__ = [
     "count_verdicts",
     "decompose_classification",
     "decompose_regression",
-    "find_smallest_change",
+    "find_sufficient_change",
     "get_scorer",
     "load",
     "load_ensemble",

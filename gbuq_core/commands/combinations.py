@@ -77,7 +77,7 @@ _RULES = (
         (
             *option_names(ScorePlan), *option_names(Cut), "conformal", "conformal_by",
             "conformal_shift", "next", "scheduler", "cluster", "workers", "unfamiliarity",
-            "by", "unit", "ask",
+            "by", "unit",
         ),
         lambda value: value("model") is not None,
         "does not go with --model, whose trees are used as they are",

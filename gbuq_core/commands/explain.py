@@ -14,7 +14,7 @@ from gbuq_core.commands.model_options import add_model
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.scored_table import Scoring, add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import add_reading, add_table
-from gbuq_core.commands.text_table import print_columns, printable
+from gbuq_core.commands.text_table import print_answers, print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.lenses.lens import ASKED
 from gbuq_core.methods import PARTS
@@ -36,7 +36,7 @@ With --project, its models score the rows, and nothing is trained: TRAIN is the 
 which is not needed if it is in the project.
 
 With --model, nothing is trained: the training rows in the same leaves are listed, and how much each
-column adds to the row's novelty.
+column adds to the row's novelty. With --ask change, a change of the row is tried on the model.
 """
 
 
@@ -54,10 +54,15 @@ def add_explain(commands: Any) -> None:
         "default: %(default)s")  # fmt: skip
     add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
         "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
-    add("--ask", choices=ASKED, action="append", default=[], help="what the page answers beside "
-        "the open row: the law with the training rows in it, the training rows that share its "
-        "leaves, the smallest change that makes the model as sure as of "
-        "half of the rows; may be given several times")  # fmt: skip
+    add(
+        "--ask",
+        choices=ASKED,
+        action="append",
+        default=[],
+        help="what the page answers beside the open row: the law with the training rows in it, the "
+        "training rows that share its leaves, a change that is enough "
+        "for the model to be as sure as of half of the rows; may be given several times",
+    )
     add_reading(add)
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
     add_given(add)
@@ -97,10 +102,7 @@ def run(options: argparse.Namespace) -> None:
         )
     say_notes(notices, options)
     _tell(scoring, explained, uncertainties, options)
-    for _, (heading, texts, table) in answers:
-        print("\n".join(map(printable, (heading, *texts))))
-        if table:
-            print_columns([tuple(map(printable, line)) for line in table])
+    print_answers(answers)
 
 
 def _words(

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gbuq_core import given_models, tables
+from gbuq_core import given_models, lenses, tables
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.score_words import scores_record
 from gbuq_core.commands.table_options import edited_schema, inputs_of, read, task_of
-from gbuq_core.commands.text_table import print_columns, printable
+from gbuq_core.commands.text_table import print_answers, print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.presentation import percent
 from gbuq_core.tables.plan import check_level
@@ -44,7 +44,7 @@ def score_given(options: argparse.Namespace) -> None:
     """Score a table by a given model, write it, and say how good the model is."""
     out = Path(options.out)
     check_out(out, inputs_of(options))
-    judged = watched(partial(judge, options), show=shows_progress(options))
+    _, judged = watched(partial(judge, options), show=shows_progress(options))
     write_rows(out, judged.frame)
     if options.json:
         print_json(_record(judged, options))
@@ -55,12 +55,14 @@ def score_given(options: argparse.Namespace) -> None:
 def explain_given(options: argparse.Namespace) -> None:
     """Tell where a given model's prediction for one row comes from."""
 
-    def work(job: Job) -> tuple[tables.GivenTable, tables.GivenExplanation]:
-        judged = judge(options, job)
+    def work(job: Job) -> tuple[tables.GivenTable, tables.GivenExplanation, list[Any]]:
+        table, judged = judge(options, job)
         row = judged.scored.scored.find_row(options.row)
-        return judged, tables.explain_with_model(judged, row)
+        choices = lenses.reader_choices()
+        answers = lenses.row_answers(judged.scored, table, choices, row, options.ask)
+        return judged, tables.explain_with_model(judged, row), answers
 
-    judged, explained = watched(work, show=shows_progress(options))
+    judged, explained, answers = watched(work, show=shows_progress(options))
     numbers = judged.scored.training.row_numbers
     if options.json:
         print_json(
@@ -79,6 +81,7 @@ def explain_given(options: argparse.Namespace) -> None:
                 "words": explained.sentences,
                 "warnings": judged.warnings,
                 "notices": judged.notices,
+                "answers": dict(answers),
             }
         )
         return
@@ -100,16 +103,17 @@ def explain_given(options: argparse.Namespace) -> None:
                 *((printable(name), percent(share, 0)) for name, share in explained.novelty_shares),
             ]
         )
+    print_answers(answers)
 
 
-def judge(options: argparse.Namespace, job: Job) -> tables.GivenTable:
-    """The rows of a table, or of a second file, judged by the model of ``--model``."""
+def judge(options: argparse.Namespace, job: Job) -> tuple[tables.Table, tables.GivenTable]:
+    """A table, and its rows or those of a second file, judged by the model of ``--model``."""
     check_level(options.level)
     model = given_models.read_model(options.model, loss=options.loss)
     table, new = read(options)
     schema = edited_schema(table, options)
     check_task(options, task_of(table, schema, options))
-    return tables.score_with_model(
+    judged = tables.score_with_model(
         table,
         options.target,
         model,
@@ -119,6 +123,7 @@ def judge(options: argparse.Namespace, job: Job) -> tables.GivenTable:
         n_neighbors=options.neighbors,
         level=options.level,
     )
+    return table, judged
 
 
 def _record(judged: tables.GivenTable, options: argparse.Namespace) -> dict[str, Any]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gbuq_core.lenses.report import RowAnswer
 
 
 def print_columns(lines: Sequence[Sequence[str]]) -> None:
@@ -26,3 +30,11 @@ def printable(value: object) -> str:
     """
     text = " ".join(str(value).split())
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def print_answers(answers: Sequence[tuple[str, RowAnswer]]) -> None:
+    """Print what lenses say of a row, each below its question."""
+    for _, (question, words, table) in answers:
+        print("\n".join(map(printable, (question, *words))))
+        if table:
+            print_columns([tuple(map(printable, line)) for line in table])

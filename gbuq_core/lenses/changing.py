@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from gbuq_core.figures.standalone import Section
 from gbuq_core.knobs import Knob
 from gbuq_core.lenses.lens import ALL_COLUMNS, CHANGE, Lens, Seen, Waiting
 from gbuq_core.lenses.pictures import in_unit, ranking_kind
 from gbuq_core.presentation import digits, short
-from gbuq_core.tables import (
-    CHANGE_MEANING,
-    RowChange,
-    change_row,
-    estimate_change,
-    is_searched,
-    why_no_change,
-)
+from gbuq_core.tables import CHANGE_MEANING, RowChange, change_row
+from gbuq_core.tables.editing import cell_text
 
 LEVEL = Knob(
     "level",
@@ -45,17 +40,19 @@ FIXED = Knob(
 
 
 class Answer(NamedTuple):
-    """The smallest change, if any is enough, and which uncertainty shall come to which level."""
+    """A change, if any is enough, and which uncertainty shall come to which level."""
 
-    change: RowChange | None
+    found: RowChange
     kind: str
     most: float  # a variance, or nats
 
 
 def find_change(seen: Seen) -> Answer:
-    """Look for the smallest change of a row that makes its model as sure as of others."""
+    """Look for a change of a row that makes its model as sure as of others."""
     scored, kind = seen.scored, ranking_kind(seen.scored, seen.values.rank)
-    every = np.asarray(getattr(scored.predictions.uncertainty, kind))
+    if np.isnan(getattr(scored.predictions.uncertainty, kind)).all():
+        kind = "data"  # all that a model of the reader's own may tell
+    every = getattr(scored.predictions.uncertainty, kind)
     most = float(np.nanquantile(every, seen.values.level / 100.0))
     changeable = {feature.column for feature in scored.training.features}
     fixed = tuple(name for name in seen.values.fixed if name in changeable)
@@ -69,36 +66,38 @@ def describe_change(seen: Seen, answer: Answer) -> str:
     def amount(value: float) -> str:
         return digits(float(np.sqrt(value)) if is_std else value)
 
-    change, kind = answer.change, answer.kind
-    goal = (
-        f"the {kind} uncertainty that {seen.values.level} % of the rows stay below "
-        f"({amount(answer.most)})"
-    )
-    searched = is_searched(seen.scored)
-    if change is None:
-        stay = " The columns that must stay are left alone." if seen.values.fixed else ""
-        tried = " that was searched" if searched else ""
-        return f"No change of one or two values{tried} reaches {goal}.{stay}"
+    change, kind = answer.found.change, answer.kind
+    share = seen.values.level
+    goal = f"the {kind} uncertainty that {share} % of the rows stay below ({amount(answer.most)})"
+    if not change.enough:
+        stay = " The columns that must stay were left alone." if seen.values.fixed else ""
+        return (
+            f"None of {change.n_tried:,} changes reaches {goal}. Each changed one or two cells to "
+            f"those of a training row; there may be another that does.{stay}"
+        )
     if not change.columns:
         return f"This row is already at or below {goal}."
+    owner = {feature.name: feature.column for feature in seen.scored.training.features}
     cells = zip(change.columns, change.before, change.after, strict=True)
-    changes = " and ".join(f"{name} were {new} instead of {old}" for name, old, new in cells)
+    changes = " and ".join(
+        f"{owner[name]} were {_cell(new)} instead of {_cell(old)}" for name, old, new in cells
+    )
     before, after = (
         float(getattr(part, kind)[0])
         for part in (change.uncertainty_before, change.uncertainty_after)
     )
-    smallest = f"No smaller change of one or two values reaches {goal}."
-    if searched:
-        smallest = (
-            f"This was searched among {change.n_tried:,} changes, each tried on the law: it is the "
-            f"smallest of them that reaches {goal}, and a smaller one may exist."
-        )
     return (
-        f"If {changes}, {kind} uncertainty would be {amount(after)} instead of "
-        f"{amount(before)}, and the prediction {_prediction(change.prediction_after)} "
-        f"instead of {_prediction(change.prediction_before)}. {smallest} This says how the model "
-        "sees the row, not what to do."
+        f"If {changes}, {kind} uncertainty would be {amount(after)} instead of {amount(before)}, "
+        f"and the prediction {_prediction(answer.found.prediction_after)} instead of "
+        f"{_prediction(answer.found.prediction_before)}. That is enough for {goal}. "
+        f"{change.n_tried:,} changes of one or two cells to those of training rows were tried; a "
+        "smaller one may exist. This says how the model sees the row, not what to do."
     )
+
+
+def _cell(value: Any) -> str:
+    """A cell in words; every digit of a number counts, because a threshold may be close."""
+    return "missing" if pd.isna(value) else cell_text(value)
 
 
 def _prediction(value: float | str) -> str:
@@ -115,10 +114,9 @@ LENSES = (
         knobs=(LEVEL, FIXED),
         asks=("level", "fixed", "rank"),
         shows=("unit",),
-        refuse=lambda seen: why_no_change(seen.scored),
-        seconds=lambda seen: estimate_change(seen.scored),
+        seconds=lambda seen: 1.0,
         waiting=Waiting(
-            "Trying all pairs of columns",
+            "Trying cells of training rows",
             "No change was found.",
             "No change could be looked for.",
         ),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GOOD, FAILS = "Is it any good?", "Where it fails"
 MORE, SECOND = "More rows", "Second file"
 WHY, DECIDE = "Why", "Rows that decide"
-EDIT, CHANGE = "Edit this row", "Smallest change"
+EDIT, CHANGE = "Edit this row", "A change that is enough"
 
 # What `gbuq explain --ask` may ask about a row, by the keys of the lenses.
 ASKED = ("law", "leaves", "change")

@@ -3,9 +3,6 @@ from gbuq_core.tables.changing import (
     CHANGE_MEANING,
     RowChange,
     change_row,
-    estimate_change,
-    is_searched,
-    why_no_change,
 )
 from gbuq_core.tables.cleaning import (
     TASKS,
@@ -245,7 +242,6 @@ __all__ = [
     "describe_split",
     "drift_csv",
     "edit_schema",
-    "estimate_change",
     "estimate_curve",
     "estimate_explaining",
     "estimate_method",
@@ -263,7 +259,6 @@ __all__ = [
     "infer_schema",
     "infer_task",
     "interval_names",
-    "is_searched",
     "law_found",
     "law_of",
     "learning_curve",
@@ -299,7 +294,6 @@ __all__ = [
     "to_csv_bytes",
     "to_parquet_bytes",
     "unfamiliarity_parts",
-    "why_no_change",
     "why_no_coverage",
     "why_no_deciding",
     "why_no_law",

@@ -1,84 +1,315 @@
-"""What would have to be different in a row for its model to be sure."""
+"""A change of one or two cells of a row that is enough for its model to be sure.
+
+Every model is asked in the same way: for its predictions of the row with other cells. The cells
+come from training rows, first from those that are like the row and that the model is sure of.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from itertools import combinations, product
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from gbuq_core.boosting import SmallestChange, find_smallest_change
-from gbuq_core.boosting.base import BoostedEnsemble
-from gbuq_core.boosting.smallest_change import CATEGORY_COST, split_thresholds
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.presentation import number_between
-from gbuq_core.tables.editing import predict_versions, row_versions
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.given_models.judging import GivenJudge
+from gbuq_core.inputs import as_table, join_frames
+from gbuq_core.jobs import tick
+from gbuq_core.tables.editing import predict_versions
 from gbuq_core.tables.explaining import feature_groups
-from gbuq_core.tables.predicting import boosted_of, read_by_model, stacked_model
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice, check_number
 
+# What is predicted at most: training rows, the row with one other cell and with two, and with
+# cells between its own and those that were enough.
+_MOST_ROWS, _MOST_SINGLES, _MOST_PAIRS, _MOST_BETWEEN = 256, 300, 1300, 49
+_MOST_CELLS = 2_000_000  # of the training rows that are looked at
+_MOST_ALONE = 8  # versions that are asked for again, as the last digits of a row alone may differ
+
 CHANGE_MEANING = (
-    "The smallest change of one or two values with which the model would be as sure as that. For "
-    "the stacked law it is searched at the trees' thresholds, and each change is tried on the law. "
-    "It says how the model sees this row, not what anybody should do."
+    "A change of one or two cells with which the model would be as sure as that. It is searched "
+    f"among the cells of training rows, with at most {_MOST_SINGLES + _MOST_PAIRS:,} changes, and "
+    "each is tried on the model. A smaller one may exist. It says how the model sees this row, not "
+    "what anybody should do."
 )
-# Measured on one core of a 2020s server: a pair of columns, for each value of the ensemble's
-# members.
-_SECONDS_PER_PAIR = 8e-4
-# Measured on one core: a search, and each change that is tried on a stacked law.
-_SECONDS_TO_SEARCH, _SECONDS_PER_TRIED = 0.3, 4e-4
-# Of a search: columns that are changed two at a time, values of each, and how far behind a
-# threshold a value may lie, in stds.
-_MOST_PAIRED, _MOST_VALUES, _BEHIND = 8, 8, 0.05
 
 
-class RowChange(NamedTuple):
-    """The smallest change of a row that makes its model sure enough.
+class SufficientChange(NamedTuple):
+    """What to change in a row for its uncertainty to be low enough.
 
     Attributes
     ----------
-    columns, before, after : tuple of str
-        The columns, the cells as they are and as they would have to be.
+    enough : bool
+        False if none of the changes that were tried is enough; the row is then as it was.
+    columns : tuple
+        Labels of the changed columns: one or two, or none where the row is sure enough already.
+    before, after : tuple
+        Their values; those after are values of ``X``.
     size : float
-        In stds of the training rows, plus 1 for another category or for a missing value.
+        How far the numbers go in stds of ``X``, plus 1 for another category or a filled gap.
+    row : DataFrame of one row
+        With the changed values.
     uncertainty_before, uncertainty_after : Uncertainty
-        Each (1,): variances of the target, or nats.
-    prediction_before, prediction_after : float or str
-        The predicted mean, or class.
+        Of the row as it was and as it is now, each (1,); variances of y, or nats.
     n_tried : int
-        How many changes a search tried; 0 where no smaller change of one or two cells exists.
+        How many changes were tried.
     """
 
-    columns: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
+    enough: bool
+    columns: tuple[Any, ...]
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
     size: float
+    row: pd.DataFrame
     uncertainty_before: Uncertainty
     uncertainty_after: Uncertainty
-    prediction_before: float | str
+    n_tried: int
+
+
+def find_sufficient_change(
+    predict: Callable[[Any], Uncertainty],
+    row: Any,
+    X: Any,
+    most: float,
+    kind: str = "total",
+    fixed: Sequence[Any] = (),
+) -> SufficientChange:
+    """A counterfactual: a change of one or two columns that brings an uncertainty to a level.
+
+    A statement about the model, not about the world: it says where the model would be sure, not
+    that a person could or should change the value. Changes of one column are tried first, and of
+    two where none of these is enough. Of those that are enough, the smallest one is returned, which
+    need not be the smallest of all. Cells are filled in but never made missing.
+
+    Parameters
+    ----------
+    predict : callable
+        The uncertainty of rows like those of ``X``, such as ``model.predict_uncertainty``.
+    row : array-like (1, n_features) or DataFrame of one row
+    X : array-like (n_rows, n_features) or DataFrame
+        The training rows, whose values are tried.
+    most : float
+        The uncertainty must become at most this: a variance of y, or nats.
+    kind : {"total", "data", "knowledge"}
+        Which uncertainty.
+    fixed : sequence of int or str
+        Labels of columns that must keep their values: positions of an array.
+
+    Returns
+    -------
+    SufficientChange
+
+    Raises
+    ------
+    InvalidParameter, InvalidData
+        If the model does not tell this uncertainty, or an argument is not of this kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbuq_core import BoostedEnsembleRegressor, find_sufficient_change
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (2000, 2))
+    >>> y = X[:, 1] + rng.normal(0, np.where(X[:, 0] > 5, 2.0, 0.1))  # noisy above 5
+    >>> model = BoostedEnsembleRegressor(n_members=2, n_trees=200, random_state=0).fit(X, y)
+    >>> change = find_sufficient_change(model.predict_uncertainty, [[7.0, 3.0]], X, most=0.5)
+    >>> change.columns, bool(4.5 < change.after[0] < 5.2)
+    ((0,), True)
+    >>> bool(model.predict_uncertainty(change.row.to_numpy()).total[0] <= 0.5)
+    True
+    """
+    check_choice("kind", kind, Uncertainty._fields)
+    check_number("most", most, 0.0)
+    own, rows = as_table(row), as_table(X)
+    if len(own) != 1 or list(own.columns) != list(rows.columns):
+        raise InvalidData("row must be one row with the columns of X.")
+    for label in fixed:
+        if label not in own.columns:
+            raise InvalidParameter(f"fixed names {label!r}, which is not a column of the row.")
+    free = [place for place, label in enumerate(own.columns) if label not in fixed]
+    is_frame = isinstance(X, pd.DataFrame)
+    search = _Search(predict if is_frame else lambda table: predict(table.to_numpy()), own, rows)
+    before = search.uncertainty(np.zeros((1, own.shape[1]), np.int64))
+    doubt = float(getattr(before, kind)[0])
+    if np.isnan(doubt):
+        raise InvalidParameter(f"This model tells no {kind} uncertainty.")
+    if doubt <= most:
+        return SufficientChange(True, (), (), (), 0.0, own, before, before, 0)
+    found = search.find(most, kind, free)
+    if found is None:
+        return SufficientChange(False, (), (), (), 0.0, own, before, before, search.n_tried)
+    places, changed = np.flatnonzero(found).tolist(), search.versions(found[None])
+    return SufficientChange(
+        True,
+        tuple(own.columns[places]),
+        tuple(_plain(own.iloc[0, place]) for place in places),
+        tuple(_plain(changed.iloc[0, place]) for place in places),
+        float(search.sizes(found[None])[0]),
+        changed,
+        before,
+        search.uncertainty(found[None]),
+        search.n_tried,
+    )
+
+
+class _Search:
+    """Versions of a row, each given by where its cells come from.
+
+    A version is an array (n_columns,) of rows of ``cells``: 0 is the row itself, and the others are
+    training rows. So no version can hold a value that no row has.
+    """
+
+    def __init__(
+        self, predict: Callable[[Any], Uncertainty], own: pd.DataFrame, rows: pd.DataFrame
+    ) -> None:
+        step = -(-rows.size // _MOST_CELLS)
+        self._predict, self.n_tried = predict, 0
+        self.cells = join_frames(own, rows.iloc[::step])
+        self._gaps = np.stack([_gaps(self.cells[name]) for name in self.cells], axis=1)
+        # Whether a cell says something else than the row's own: a gap says nothing.
+        self._other = (self._gaps > 0.0) & self.cells.notna().to_numpy()
+
+    def versions(self, sources: NDArray[np.int64]) -> pd.DataFrame:
+        """The rows that versions (n, n_columns) stand for."""
+        columns = zip(self.cells.columns, sources.T, strict=True)
+        return pd.DataFrame({name: self.cells[name].array.take(where) for name, where in columns})
+
+    def uncertainty(self, sources: NDArray[np.int64]) -> Uncertainty:
+        """What the model says of versions."""
+        tick(0.0)
+        return self._predict(self.versions(sources))
+
+    def sizes(self, sources: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How large a change every version is."""
+        return np.take_along_axis(self._gaps, sources, axis=0).sum(axis=1)
+
+    def find(self, most: float, kind: str, free: Sequence[int]) -> NDArray[np.int64] | None:
+        """The smallest version found that is sure enough; None where there is none."""
+
+        def doubt(sources: NDArray[np.int64]) -> NDArray[np.float64]:
+            if not len(sources):
+                return np.empty(0)
+            return np.asarray(getattr(self.uncertainty(sources), kind), np.float64)
+
+        def smallest(sources: NDArray[np.int64]) -> tuple[Any, NDArray[np.float64]]:
+            self.n_tried += len(sources)
+            doubts = doubt(sources)
+            enough = np.flatnonzero(doubts <= most)
+            enough = enough[np.argsort(self.sizes(sources[enough]), kind="stable")]
+            for place in enough[:_MOST_ALONE]:
+                if doubt(sources[[place]])[0] <= most:
+                    return sources[place], doubts
+            return None, doubts
+
+        donors = self._donors(doubt, most)
+        singles = self._changes([(place,) for place in free], donors, _MOST_SINGLES)
+        best, doubts = smallest(singles)
+        if best is None:
+            # Columns that do most by themselves come first, if there are too many for all pairs.
+            least = dict.fromkeys(free, np.inf)
+            for place, value in zip((singles > 0).argmax(axis=1).tolist(), doubts, strict=True):
+                least[place] = min(least[place], float(value))
+            many = int(np.sqrt(2 * _MOST_PAIRS))
+            pairs = list(combinations(sorted(free, key=least.__getitem__)[:many], 2))
+            best, _ = smallest(self._changes(pairs, donors, _MOST_PAIRS))
+        if best is None:
+            return None
+        closer, _ = smallest(self._between(best))
+        return best if closer is None else closer
+
+    def _donors(self, doubt: Callable[..., Any], most: float) -> NDArray[np.int64]:
+        """Training rows that the model is sure of, the nearest first, and then the surest others.
+
+        Many near rows are asked for, and ever fewer of those farther away.
+        """
+        distances = self._gaps[1:].sum(axis=1)
+        order = 1 + np.argsort(distances, kind="stable")
+        ranks = (len(order) - 1) * np.linspace(0.0, 1.0, min(_MOST_ROWS, len(order))) ** 2
+        asked = order[np.unique(ranks.round().astype(np.int64))]
+        doubts = doubt(np.repeat(asked[:, None], self._gaps.shape[1], axis=1))
+        farther = np.where(doubts <= most, distances[asked - 1], np.inf)
+        return asked[np.lexsort((doubts, farther))]
+
+    def _changes(
+        self, places: Sequence[tuple[int, ...]], donors: NDArray[np.int64], most: int
+    ) -> NDArray[np.int64]:
+        """Versions with the cells of donors in some columns, where all of these change."""
+        donors = donors[: max(1, most // max(1, len(places)))]
+        alike = np.zeros((len(donors), self._gaps.shape[1]), np.int64)  # the first with that value
+        for column, name in zip(alike.T, self.cells, strict=True):
+            codes = pd.factorize(self.cells[name].iloc[donors])[0]
+            column[:] = donors[[codes.tolist().index(code) for code in codes.tolist()]]
+        changes = np.zeros((len(places), *alike.shape), np.int64)
+        for change, columns in zip(changes, places, strict=True):
+            change[:, columns] = alike[:, columns]
+        flat = changes.reshape(-1, alike.shape[1])
+        other = np.take_along_axis(self._other, flat, axis=0)
+        return np.unique(flat[((flat == 0) | other).all(axis=1)], axis=0)
+
+    def _between(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Versions whose numbers lie between the row's own and those of a version."""
+        places = np.flatnonzero(found).tolist()
+        each = _MOST_BETWEEN if len(places) == 1 else int(np.sqrt(_MOST_BETWEEN))
+        offered = []
+        for place in places:
+            column: Any = self.cells.iloc[:, place]
+            far = found[place]
+            near = np.array([far])
+            if is_numeric_dtype(column) and not pd.isna(column.iloc[0]):
+                low, high = sorted((column.iloc[0], column.iloc[far]))
+                inside = np.flatnonzero((column > low) & (column < high))
+                inside = inside[np.unique(column.iloc[inside], return_index=True)[1]]
+                ranks = np.linspace(0, len(inside) - 1, min(len(inside), each - 1)).round()
+                near = np.append(inside[ranks.astype(np.int64)], far)
+            offered.append(near)
+        versions = np.zeros((np.prod([len(near) for near in offered]), len(found)), np.int64)
+        versions[:, places] = np.stack(np.meshgrid(*offered), axis=-1).reshape(-1, len(places))
+        return versions
+
+
+def _gaps(column: Any) -> NDArray[np.float64]:
+    """How far every cell is from the first one: in stds, or 1 for another category or a gap."""
+    own, missing = column.iloc[0], column.isna().to_numpy()
+    if is_numeric_dtype(column) and not is_bool_dtype(column) and not pd.isna(own):
+        numbers = column.to_numpy(np.float64, na_value=np.nan)
+        std = float(np.nanstd(numbers[1:])) if not missing[1:].all() else 0.0
+        gaps = np.abs(numbers - float(own)) / (std if 0.0 < std < np.inf else 1.0)
+    else:
+        gaps = 1.0 - (column == own).fillna(False).to_numpy(np.float64)
+    return np.where(missing, float(not pd.isna(own)), gaps)
+
+
+def _plain(value: Any) -> Any:
+    """A cell as Python has it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+class RowChange(NamedTuple):
+    """A `SufficientChange` of a scored row, and what the model predicts before and after it."""
+
+    change: SufficientChange
+    prediction_before: float | str  # the mean, or the class
     prediction_after: float | str
-    n_tried: int = 0
 
 
 def change_row(
     scored: ScoredTable, row: int, most: float, kind: str = "total", fixed: Sequence[str] = ()
-) -> RowChange | None:
-    """The smallest change of one or two cells that brings a row's uncertainty to a level.
+) -> RowChange:
+    """A change of one or two cells that brings a scored row's uncertainty to a level.
 
-    Exact over all pairs of columns and the trees' own thresholds: `find_smallest_change`. A stacked
-    law also changes between thresholds, so that a change is searched: single values at its trees'
-    thresholds, then pairs of those that do most, each tried on the law; a smaller one may exist.
-    The model is the one that scored the row. Dates keep their values, because a date is several
-    columns to the model.
+    It is searched by `find_sufficient_change` on the model that scored the row, whatever it is, in
+    the rows that this model learnt from. Dates keep their values, because a date is several columns
+    to the model.
 
     Parameters
     ----------
     scored : ScoredTable
+        Also that of a `GivenTable`.
     row : int
         Position in ``scored.frame``.
     most : float
@@ -87,221 +318,30 @@ def change_row(
     fixed : sequence of str
         Columns of the table that must keep their cells.
 
-    Returns
-    -------
-    RowChange or None
-        None if no change of two cells is enough, of those that were tried.
-
     Raises
     ------
     InvalidParameter
-        If there is no such row or column, or the method's trees are not gbuq's own.
+        If there is no such row or column, or the model does not tell this uncertainty.
     """
     check_number("row", row, 0, len(scored.frame) - 1, integer=True)
-    check_choice("kind", kind, Uncertainty._fields)
-    refusal = why_no_change(scored)
-    if refusal:
-        raise InvalidParameter(refusal)
     groups = feature_groups(scored.training)
     for column in fixed:
         if column not in groups:
             raise InvalidParameter(f"fixed names {column!r}, which the model does not use.")
     model = scored.models[int(scored.model_of_row[row])]
-    own = scored.scored.X.iloc[[row]]
-    owner = {name: column for column, names in groups.items() for name in names}
-    kept = [name for name in own.columns if owner[name] in fixed or len(groups[owner[name]]) > 1]
-    spreads = _spreads(scored.training.X.iloc[model.rows])
-    if is_searched(scored):
-        free = [name for name in own.columns if name not in kept]
-        return _Search(scored, row, kind, most, spreads).best(free)
-    change = find_smallest_change(
-        boosted_of(model.estimator),
-        own,
-        most,
-        kind,
-        kept,
-        spreads,
-        members=getattr(model.estimator, "chosen", {}),  # of a cut ensemble
-    )
-    return None if change is None else _row_change(scored, row, change)
-
-
-def why_no_change(scored: ScoredTable) -> str:
-    """Why no row of this table can be changed; empty if rows can."""
-    estimator = boosted_of(scored.models[0].estimator)
-    if isinstance(estimator, BoostedEnsemble) and estimator.engine == "numba":
-        return ""
-    return (
-        "The smallest change is searched over the trees of gbuq's own boosted ensembles: choose "
-        "Stacked, SGLB, SGB or a cyclical method, with the engine numba."
-    )
-
-
-def is_searched(scored: ScoredTable) -> bool:
-    """Whether a change is the smallest of those that a search tries, as of a stacked law."""
-    return stacked_model(scored.models[0].estimator) is not None
-
-
-def estimate_change(scored: ScoredTable) -> float:
-    """Roughly how many seconds `change_row` takes."""
-    n = scored.training.X.shape[1]
-    ensemble = boosted_of(scored.models[0].estimator)
-    if is_searched(scored):
-        n_values = sum(map(len, split_thresholds(ensemble))) + _MOST_PAIRED**2 * _MOST_VALUES**2 / 2
-        return _SECONDS_TO_SEARCH + _SECONDS_PER_TRIED * n_values
-    n_members = max(len(ensemble.member_trees()), ensemble.plan_.n_models)
-    return _SECONDS_PER_PAIR * n_members * n * (n - 1) / 2
-
-
-def _spreads(learnt: pd.DataFrame) -> np.ndarray:
-    """The std of each column's training values; 1 for categories and constant columns."""
-    stds = np.ones(learnt.shape[1])
-    for k, name in enumerate(learnt.columns):
-        if isinstance(learnt[name].dtype, pd.CategoricalDtype):
-            continue
-        std = float(np.nanstd(learnt[name].to_numpy(np.float64))) if len(learnt) else 0.0
-        stds[k] = std if np.isfinite(std) and std > 0.0 else 1.0
-    return stds
-
-
-class _Value(NamedTuple):
-    """Another value of a feature, what it costs, and how doubtful the row is then."""
-
-    feature: str
-    value: Any
-    cost: float
-    doubt: float = math.nan
-
-
-class _Search:
-    """The search of a row's smallest change on the model's own predictions."""
-
-    def __init__(
-        self, scored: ScoredTable, row: int, kind: str, most: float, spreads: np.ndarray
-    ) -> None:
-        self._scored, self._row, self._kind, self._most = scored, row, kind, most
-        self._own = scored.scored.X.iloc[[row]]
-        self._spreads = dict(zip(self._own.columns, spreads.tolist(), strict=True))
-        self._n_tried = 0
-
-    def best(self, features: Sequence[str]) -> RowChange | None:
-        """The smallest change of these features that is enough, of all that are tried."""
-        before = predict_versions(self._scored, self._row, self._own).uncertainty
-        if getattr(before, self._kind)[0] <= self._most:
-            return self._tell((), before)
-        singles = [value for name in features for value in self._values(name)]
-        tried = self._try([(value,) for value in singles])
-        by_feature: dict[str, list[_Value]] = {}
-        for (value,), doubt in tried:
-            by_feature.setdefault(value.feature, []).append(value._replace(doubt=doubt))
-        best = self._smallest(tried)
-        # Of the columns that do most by themselves, values that less costly ones do not beat.
-        order = sorted(by_feature, key=lambda name: min(v.doubt for v in by_feature[name]))
-        fronts = [_front(by_feature[name]) for name in order[:_MOST_PAIRED]]
-        reach = math.inf if best is None else sum(value.cost for value in best)
-        pairs = [
-            pair for two in combinations(fronts, 2) for pair in product(*two)
-            if pair[0].cost + pair[1].cost < reach
-        ]  # fmt: skip
-        best = self._smallest(self._try(pairs)) or best
-        return None if best is None else self._tell(best, before)
-
-    def _tell(self, change: Sequence[_Value], before: Uncertainty) -> RowChange:
-        table = self._changed([change])
-        names = list(self._own.columns)
-        places = tuple(names.index(value.feature) for value in change)
-        smallest = SmallestChange(
-            places,
-            tuple(self._own[value.feature].tolist()[0] for value in change),
-            tuple(value.value for value in change),
-            sum(value.cost for value in change),
-            table,
-            before,
-            predict_versions(self._scored, self._row, table).uncertainty,
-        )
-        return _row_change(self._scored, self._row, smallest)._replace(n_tried=self._n_tried)
-
-    def _changed(self, changes: Sequence[Sequence[_Value]]) -> pd.DataFrame:
-        cells = [{value.feature: value.value for value in change} for change in changes]
-        return row_versions(self._scored, self._row, cells)
-
-    def _try(self, changes: Sequence[tuple[_Value, ...]]) -> list[tuple[tuple[_Value, ...], float]]:
-        """Changes with how doubtful the row is then."""
-        if not changes:
-            return []
-        self._n_tried += len(changes)
-        predictions = predict_versions(self._scored, self._row, self._changed(changes))
-        doubt: list[float] = getattr(predictions.uncertainty, self._kind).tolist()
-        return list(zip(changes, doubt, strict=True))
-
-    def _smallest(
-        self, tried: Sequence[tuple[tuple[_Value, ...], float]]
-    ) -> tuple[_Value, ...] | None:
-        enough = [pair for pair in tried if pair[1] <= self._most]
-        if not enough:
-            return None
-        return min(enough, key=lambda pair: (sum(value.cost for value in pair[0]), pair[1]))[0]
-
-    def _values(self, name: str) -> list[_Value]:
-        """Other categories, or a number just behind each threshold that the trees have."""
-        model = self._scored.models[int(self._scored.model_of_row[self._row])]
-        learnt, own = self._scored.training.X[name].iloc[model.rows], self._own[name].iloc[0]
-        if isinstance(learnt.dtype, pd.CategoricalDtype):
-            levels = [str(level) for level in learnt.dropna().unique()]
-            return [_Value(name, level, CATEGORY_COST) for level in levels if level != own]
-        scale, values = self._spreads[name], []
-        for place in self._thresholds(model.estimator, name).tolist():
-            ends = (place, place + _BEHIND * scale)
-            if own > place:
-                ends = (place - _BEHIND * scale, place)
-            value = number_between(*ends)
-            cost = CATEGORY_COST if math.isnan(own) else abs(value - own) / scale
-            values.append(_Value(name, value, cost))
-        return values
-
-    def _thresholds(self, model: Any, name: str) -> np.ndarray:
-        """Of a number among the columns that the trees read, which has a place there."""
-        rows, every = read_by_model(model, self._own), split_thresholds(boosted_of(model))
-        if isinstance(rows, pd.DataFrame):
-            return every[list(rows.columns).index(name)]
-        numbers = [n for n in self._own.columns if n not in model.columns_.levels]
-        return every[len(every) - len(numbers) + numbers.index(name)]
-
-
-def _front(values: Sequence[_Value]) -> list[_Value]:
-    """Values of a feature that leave less doubt than all that cost less; at most a few."""
-    front: list[_Value] = []
-    for value in sorted(values, key=lambda value: (value.cost, value.doubt)):
-        if not front or value.doubt < front[-1].doubt:
-            front.append(value)
-    places = np.linspace(0, len(front) - 1, min(len(front), _MOST_VALUES)).round().astype(int)
-    return [front[place] for place in places.tolist()]
-
-
-def _row_change(scored: ScoredTable, row: int, change: SmallestChange) -> RowChange:
-    own = scored.scored.X.iloc[[row]]
-    names = [str(own.columns[k]) for k in change.columns]
-    owner = {feature.name: feature.column for feature in scored.training.features}
     classes = scored.training.target.classes
 
-    def predicted(table: pd.DataFrame) -> float | str:
-        loc = float(predict_versions(scored, row, table).loc[0])
+    def ask(X: pd.DataFrame) -> Any:
+        if isinstance(model.estimator, GivenJudge):
+            return model.estimator.judge(X)
+        return predict_versions(scored, row, X)
+
+    def predicted(X: pd.DataFrame) -> float | str:
+        loc = float(ask(X).loc[0])
         return classes[int(loc)] if classes else loc
 
-    return RowChange(
-        tuple(owner[name] for name in names),
-        tuple(_text(value) for value in change.before),
-        tuple(_text(value) for value in change.after),
-        change.size,
-        change.uncertainty_before,
-        change.uncertainty_after,
-        predicted(own),
-        predicted(change.row),
-    )
-
-
-def _text(value: Any) -> str:
-    """A cell in words; every digit of a number counts, because a threshold may be close."""
-    if pd.isna(value):
-        return "missing"
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    own, learnt = scored.scored.X.iloc[[row]], scored.training.X.iloc[model.rows]
+    features = scored.training.features
+    kept = [feature.name for feature in features if feature.part or feature.column in fixed]
+    change = find_sufficient_change(lambda X: ask(X).uncertainty, own, learnt, most, kind, kept)
+    return RowChange(change, predicted(own), predicted(change.row))

@@ -343,9 +343,9 @@ def test_eight_questions_take_at_most_four_clicks_each(page, serve, tmp_path):
     walk.reads(r"^Predicted [-\d.]+, 90 % range [-\d.]+ to [-\d.]+, true value")
     # What would make it sure?
     walk.ask()
-    walk.click("Smallest change")
+    walk.click("A change that is enough")
     walk.reads("What would make the model sure")
-    walk.reads("uncertainty would be|already at or below|No change of one or two values")
+    walk.reads("uncertainty would be|already at or below|changes reaches")
     # Does the range hold on rows that were held out?
     walk.ask()
     walk.look_at("Is it any good?")

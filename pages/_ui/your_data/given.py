@@ -13,6 +13,8 @@ from gbuq_core.given_models import LOSSES, read_model
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job
 from gbuq_core.lenses.pictures import in_unit
+from gbuq_core.lenses.register import LENSES, reader_choices
+from gbuq_core.lenses.report import row_answers
 from gbuq_core.presentation import percent
 from gbuq_core.tables import (
     GivenTable,
@@ -79,7 +81,7 @@ def draw_given(
             kept = "Your table is still open, and the results below do not depend on this file."
             show_notice([judged.why, kept], "given", tone="error")
         elif isinstance(judged, GivenTable):
-            _draw(judged, unit, "given" + digest + wanted.target)
+            _draw(judged, opened.table, unit, "given" + digest + wanted.target)
         else:
             show_answer_or_progress(answer)
 
@@ -117,7 +119,7 @@ def _judge(
 
 
 @st.fragment
-def _draw(given: GivenTable, unit: str, digest: str) -> None:
+def _draw(given: GivenTable, table: Table, unit: str, digest: str) -> None:
     """The rows by the given model: the map, the list, and the open row."""
     scored = given.scored
     n_rows = len(given.frame)
@@ -157,6 +159,12 @@ def _draw(given: GivenTable, unit: str, digest: str) -> None:
     listed = RowList(ranked.positions, ranked.n_found, n_rows)
     draw_list(scored, shown, listed, row, digest)
     _draw_row(given, row)
+    lens = LENSES["change"]
+    change = st.expander(str(lens.title), key="given-change", on_change="rerun")
+    if change.open:
+        choices = reader_choices(unit=unit, rank=rank)
+        answers = row_answers(scored, table, choices, row, [lens.key])
+        change.text("\n".join(answers[0][1].words), width="stretch")
 
 
 def _draw_row(given: GivenTable, row: int) -> None:
