@@ -51,10 +51,19 @@ def binned(matrix, max_bins=8):
 def numbers(**changes):
     """The scalars of a fit without noise, shrinkage and sub-sampling."""
     plain = StepNumbers(
-        learning_rate=0.3, l2=3.0, noise=0.0, leaf_noise=0.0, decay=1.0, random_strength=0.0,
-        n_rows=1.0, subsample=1.0, newton=True, preconditioned=False, log_std_floor=-12.0,
+        learning_rate=0.3,
+        l2=3.0,
+        noise=0.0,
+        leaf_noise=0.0,
+        decay=1.0,
+        random_strength=0.0,
+        n_rows=1.0,
+        subsample=1.0,
+        newton=True,
+        preconditioned=False,
+        log_std_floor=-12.0,
         schedule=make_schedule(50, "sglb", 200, (10.0, 1.0), 0.66, 0.9, False),
-    )  # fmt: skip
+    )
     return plain._replace(**changes)
 
 
@@ -72,10 +81,15 @@ def member_at(raw):
     """
     n, n_outputs = raw.shape
     return MemberState(
-        empty_forest(1, 1, n_outputs), raw, np.empty(raw.shape), np.empty(raw.shape),
-        np.zeros((n, n_outputs + 1)), np.empty((2, 5)), np.zeros((2, 2)),
+        empty_forest(1, 1, n_outputs),
+        raw,
+        np.empty(raw.shape),
+        np.empty(raw.shape),
+        np.zeros((n, n_outputs + 1)),
+        np.empty((2, 5)),
+        np.zeros((2, 2)),
         make_tree_scratch(n, 1, 1, n_outputs + 1),
-    )  # fmt: skip
+    )
 
 
 def written(state):

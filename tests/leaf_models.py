@@ -45,7 +45,8 @@ REGRESSORS = {
     "lightgbm zeros": (lambda: lightgbm_model(zero_as_missing=True), True),
     "lightgbm no missing": (lambda: lightgbm_model(use_missing=False), True),
     "lightgbm forest": (
-        lambda: lightgbm_model(boosting_type="rf", subsample=0.5, subsample_freq=1), True,
+        lambda: lightgbm_model(boosting_type="rf", subsample=0.5, subsample_freq=1),
+        True,
     ),
     "lightgbm large": (lambda: lightgbm_model(num_leaves=300, min_child_samples=1), True),
     "xgboost": (xgboost_model, True),
@@ -54,10 +55,12 @@ REGRESSORS = {
     "xgboost forest": (lambda: xgboost_model(num_parallel_tree=3, subsample=0.5), True),
     "catboost": (lambda: catboost.CatBoostRegressor(**QUIET), True),
     "catboost lossguide": (
-        lambda: catboost.CatBoostRegressor(grow_policy="Lossguide", **QUIET), True,
+        lambda: catboost.CatBoostRegressor(grow_policy="Lossguide", **QUIET),
+        True,
     ),
     "catboost uncertainty": (
-        lambda: catboost.CatBoostRegressor(loss_function="RMSEWithUncertainty", **QUIET), True,
+        lambda: catboost.CatBoostRegressor(loss_function="RMSEWithUncertainty", **QUIET),
+        True,
     ),
     "histogram": (lambda: HistGradientBoostingRegressor(max_iter=N_TREES), True),
     "gradient": (lambda: GradientBoostingRegressor(n_estimators=N_TREES), False),
@@ -70,7 +73,7 @@ REGRESSORS = {
         ),
         True,
     ),
-}  # fmt: skip
+}
 
 CLASSIFIERS = {
     "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=N_TREES, verbose=-1),

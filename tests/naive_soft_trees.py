@@ -21,9 +21,15 @@ def log_likelihood(shape, beta, theta, X, y, noise=1.0):
     kernel = {"mixture": mixture_gradient, "mean": mean_gradient, "classes": class_gradient}
     gradient, raw_noise = np.zeros(shape.n_parameters + 1), float(inverse_softplus(noise))
     value = kernel[shape.output](
-        shape.codes, beta, theta, raw_noise, np.ascontiguousarray(X.T), y,
-        allocate_scratch(shape.codes), gradient,
-    )  # fmt: skip
+        shape.codes,
+        beta,
+        theta,
+        raw_noise,
+        np.ascontiguousarray(X.T),
+        y,
+        allocate_scratch(shape.codes),
+        gradient,
+    )
     return LogLikelihood(value, gradient[:-1], gradient[-1])
 
 

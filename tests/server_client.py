@@ -248,8 +248,9 @@ class Client:
             self.session = message.new_session.initialize.session_id or self.session
             self._new, self._new_auto = {}, {}
         elif kind == "navigation":
-            self._pages = {page.url_pathname: page.page_script_hash
-                           for page in message.navigation.app_pages}  # fmt: skip
+            self._pages = {
+                page.url_pathname: page.page_script_hash for page in message.navigation.app_pages
+            }
         elif kind == "auto_rerun":
             interval = message.auto_rerun.interval
             name = message.auto_rerun.fragment_id

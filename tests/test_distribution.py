@@ -67,8 +67,18 @@ def make(kind, seed=0, n=N):
     return LogDistribution(inner, shift=0.5)
 
 
-KINDS = ["normal", "student", "mixture", "weighted", "log-normal", "log-student", "log-mixture",
-         "stretched", "recalibrated", "quantiles"]  # fmt: skip
+KINDS = [
+    "normal",
+    "student",
+    "mixture",
+    "weighted",
+    "log-normal",
+    "log-student",
+    "log-mixture",
+    "stretched",
+    "recalibrated",
+    "quantiles",
+]
 KINKED = ("recalibrated", "quantiles")  # densities in pieces, which quad looks for long
 SMOOTH = pytest.mark.parametrize("kind", KINDS)
 

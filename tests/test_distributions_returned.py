@@ -49,7 +49,8 @@ ESTIMATORS = {
     "boosted": (BoostedEnsembleRegressor(n_trees=30, n_members=2, depth=2, random_state=0), None),
     "vst": (VariationalSoftTreeRegressor(n_steps=40, random_state=0), MixtureDistribution),
     "vsgbm": (
-        VariationalSoftGBMRegressor(n_trees=2, n_steps=40, random_state=0), MixtureDistribution,
+        VariationalSoftGBMRegressor(n_trees=2, n_steps=40, random_state=0),
+        MixtureDistribution,
     ),
     "macau": (MacauRegressor(leaf_model="basic", random_state=0), NormalDistribution),
     "ibug": (make_ibug(), NormalDistribution),
@@ -57,7 +58,8 @@ ESTIMATORS = {
     "ibug likelihood": (make_ibug(posterior_fit="likelihood"), FamilyDistribution),
     "average": (make_average(), AveragedDistribution),
     "neighbours": (
-        baselines.EuclideanNeighborsRegressor(random_state=0), NormalDistribution,
+        baselines.EuclideanNeighborsRegressor(random_state=0),
+        NormalDistribution,
     ),
     "gaussian nll": (make_forest(), NormalDistribution),
     "quantile": (
@@ -65,17 +67,20 @@ ESTIMATORS = {
         baselines.RoundedDistribution,
     ),
     "moved quantiles": (
-        baselines.ConformalizedQuantileRegressor(n_trees=15, random_state=0), QuantileDistribution,
+        baselines.ConformalizedQuantileRegressor(n_trees=15, random_state=0),
+        QuantileDistribution,
     ),
     "xbart": (
-        baselines.XBARTRegressor(n_trees=5, n_draws=20, random_state=0), MixtureDistribution,
+        baselines.XBARTRegressor(n_trees=5, n_draws=20, random_state=0),
+        MixtureDistribution,
     ),
     "process": (baselines.GaussianProcessBaseline(random_state=0), NormalDistribution),
     "ngboost": (baselines.NGBoostRegressor(n_trees=10, random_state=0), NormalDistribution),
     "catboost": (
-        baselines.CatBoostUncertaintyRegressor(n_trees=20, random_state=0), NormalDistribution,
+        baselines.CatBoostUncertaintyRegressor(n_trees=20, random_state=0),
+        NormalDistribution,
     ),
-}  # fmt: skip
+}
 
 
 @functools.cache

@@ -207,7 +207,11 @@ print(double(21))
 """
     process = subprocess.run(
         [sys.executable, "-B", "-c", full.format(helps=helps)],
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert (process.stdout == "42\n") == helps
     assert ("File too large" in process.stderr) != helps

@@ -250,7 +250,10 @@ begun.wait(60)
 def test_a_program_ends_without_a_word_while_fits_run(start):
     process = subprocess.run(
         [sys.executable, "-c", AT_THE_END.format(start=start)],
-        cwd=Path(__file__).resolve().parents[1], capture_output=True, text=True, timeout=100,
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        timeout=100,
         check=False,
-    )  # fmt: skip
+    )
     assert (process.returncode, process.stdout, process.stderr) == (0, "", "")

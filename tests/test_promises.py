@@ -131,18 +131,42 @@ METHODS_OF_A_FIT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [getattr(gbuq_core.baselines, name) for name in [
-    "AveragingRegressor", "CatBoostUncertaintyRegressor", "ConformalRegressor",
-    "ConformalizedQuantileRegressor", "DistanceScore", "EuclideanNeighborsRegressor",
-    "ForestEnsembleClassifier", "ForestEnsembleRegressor", "ForestVarianceRegressor",
-    "GaussianNLLRegressor", "GaussianProcessBaseline", "IsolationForestScore", "NGBoostRegressor",
-    "QuantileForestRegressor", "XBARTRegressor",
-]] + [
-    gbuq_core.BoostedEnsembleClassifier, gbuq_core.BoostedEnsembleRegressor, IBUGRegressor,
-    gbuq_core.MacauClassifier, gbuq_core.MacauRegressor, VariationalSoftGBMRegressor,
-    VariationalSoftTreeRegressor, gbuq_core.VariationalSoftTreeClassifier,
-    gbuq_core.CalibratedRegressor, gbuq_core.StackedClassifier, gbuq_core.StackedRegressor,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        getattr(gbuq_core.baselines, name)
+        for name in [
+            "AveragingRegressor",
+            "CatBoostUncertaintyRegressor",
+            "ConformalRegressor",
+            "ConformalizedQuantileRegressor",
+            "DistanceScore",
+            "EuclideanNeighborsRegressor",
+            "ForestEnsembleClassifier",
+            "ForestEnsembleRegressor",
+            "ForestVarianceRegressor",
+            "GaussianNLLRegressor",
+            "GaussianProcessBaseline",
+            "IsolationForestScore",
+            "NGBoostRegressor",
+            "QuantileForestRegressor",
+            "XBARTRegressor",
+        ]
+    ]
+    + [
+        gbuq_core.BoostedEnsembleClassifier,
+        gbuq_core.BoostedEnsembleRegressor,
+        IBUGRegressor,
+        gbuq_core.MacauClassifier,
+        gbuq_core.MacauRegressor,
+        VariationalSoftGBMRegressor,
+        VariationalSoftTreeRegressor,
+        gbuq_core.VariationalSoftTreeClassifier,
+        gbuq_core.CalibratedRegressor,
+        gbuq_core.StackedClassifier,
+        gbuq_core.StackedRegressor,
+    ],
+)
 def test_nothing_is_told_before_the_fit(kind):
     inner = {
         AveragingRegressor: [("a", EuclideanNeighborsRegressor())],

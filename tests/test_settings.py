@@ -56,9 +56,14 @@ class Wave:
 def test_each_field_becomes_the_knob_that_its_value_asks_for():
     kinds = {knob.key: knob.kind for knob in knobs_of(Wave)}
     assert kinds == {
-        "methods": "choices", "rows": "ladder", "rate": "ladder", "noise": "choice",
-        "marks": "text", "log": "switch", "reach": "integer",
-    }  # fmt: skip
+        "methods": "choices",
+        "rows": "ladder",
+        "rate": "ladder",
+        "noise": "choice",
+        "marks": "text",
+        "log": "switch",
+        "reach": "integer",
+    }
     assert sliders(Wave) == ("rows", "rate")
     assert Wave().unknown == "no knob"
 

@@ -85,7 +85,10 @@ TOY = Experiment(
     answer=lambda run: "".join(f"At most {fit.error.max():.3f}." for fit in run.fits),
     claims=lambda run: (),
     study=SeedStudy(
-        name="toy", fit=fit_toy, claims=lambda run: (), estimate=lambda settings: 0.01,
+        name="toy",
+        fit=fit_toy,
+        claims=lambda run: (),
+        estimate=lambda settings: 0.01,
         quicker=lambda settings, share: settings,
     ),
     trials=(MORE_ROWS,),
@@ -96,4 +99,4 @@ TOY = Experiment(
     lead="Means of normal rows.",
     equations="$$\\sigma/\\sqrt n$$",
     departures="Boosting",
-)  # fmt: skip
+)

@@ -46,11 +46,16 @@ SMALL = {
     "beyond": {"rows": "60"},
 }  # fmt: skip
 FITS = {
-    "heart": heart_fits, "spiral": spiral_fits, "gaussians": count_runs,
-    "heteroscedastic": heteroscedastic_fits, "soft_trees": soft_trees_fits,
-    "neighbours": neighbours_fits, "novelty": novelty_fits, "two_clocks": two_clocks_fits,
+    "heart": heart_fits,
+    "spiral": spiral_fits,
+    "gaussians": count_runs,
+    "heteroscedastic": heteroscedastic_fits,
+    "soft_trees": soft_trees_fits,
+    "neighbours": neighbours_fits,
+    "novelty": novelty_fits,
+    "two_clocks": two_clocks_fits,
     "beyond": beyond_fits,
-}  # fmt: skip
+}
 # How the picture in words begins; other texts are notes.
 _PICTURES = ("81 cells", "Target: ", "Three arms")
 _SILENT = ("gbuq_sliders", "gbuq_near")  # what watches sliders draws nothing, tables neither
@@ -75,9 +80,15 @@ def settle(at):
 def move(at, key, value):
     """Turn a knob, also one of the picture's own bar, which is no widget."""
     kinds = (
-        at.slider, at.select_slider, at.radio, at.toggle, at.multiselect, at.selectbox,
-        at.number_input, at.text_input,
-    )  # fmt: skip
+        at.slider,
+        at.select_slider,
+        at.radio,
+        at.toggle,
+        at.multiselect,
+        at.selectbox,
+        at.number_input,
+        at.text_input,
+    )
     for kind in kinds:
         if key in [widget.key for widget in kind]:
             return kind(key=key).set_value(value).run()

@@ -53,8 +53,11 @@ print(json.dumps(found))
 def opened():
     process = subprocess.run(
         [sys.executable, "-c", OPENED, *EVERY],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout.splitlines()[-1])
 

@@ -70,10 +70,11 @@ def test_what_is_fitted_is_drawn_and_told_and_tables_hold_its_scores(run):
     (view,) = run.views
     mean = lines_of(panel, 241)[-1]
     np.testing.assert_allclose(
-        np.interp(view.x, mean["x"], mean["y"]), view.loc,
+        np.interp(view.x, mean["x"], mean["y"]),
+        view.loc,
         # A tree's step may lie between two of the 241 places, 0.125 apart: steps are below 0.4.
         atol=0.4,
-    )  # fmt: skip
+    )
     at_places = np.isin(np.round(view.x, 6), np.round(mean["x"], 6))
     assert at_places.sum() > 100
     same = np.interp(view.x[at_places], mean["x"], mean["y"])
@@ -131,8 +132,10 @@ def test_methods_stand_side_by_side_and_say_what_they_lack():
     )
     panels = picture(page)["panels"]
     assert [panel["title"] for panel in panels] == [
-        "MACAU (basic)", "Conformal, linear", "Isolation forest",
-    ]  # fmt: skip
+        "MACAU (basic)",
+        "Conformal, linear",
+        "Isolation forest",
+    ]
     assert [panel["note"] for panel in panels] == ["", "data only", "predicts nothing"]
     texts = [panel["below"]["layers"][-1]["text"] for panel in panels]
     assert texts[0] == "novelty, z"

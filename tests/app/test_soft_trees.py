@@ -161,9 +161,18 @@ def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
 
 @pytest.mark.parametrize(
     "message",
-    [None, 3, {}, {"x": 1.0, "y": 1.0}, {"x": [1.0]}, {"x": [1.0], "y": []},
-     {"x": [0.0], "y": [np.nan]}, {"x": ["0"], "y": [0.0]}, {"x": [True], "y": [0]}],
-)  # fmt: skip
+    [
+        None,
+        3,
+        {},
+        {"x": 1.0, "y": 1.0},
+        {"x": [1.0]},
+        {"x": [1.0], "y": []},
+        {"x": [0.0], "y": [np.nan]},
+        {"x": ["0"], "y": [0.0]},
+        {"x": [True], "y": [0]},
+    ],
+)
 def test_a_click_that_is_none_changes_nothing(message):
     assert read_place(message) is None
 

@@ -30,18 +30,30 @@ from tests.app.experiment_page import (
 from tests.app.waiting import live_jobs
 
 SETTINGS = SpiralSettings(
-    methods=("sglb", "csglb"), rows=100, members=3, trees=50, chain_trees=100, cycle=20, step=10,
+    methods=("sglb", "csglb"),
+    rows=100,
+    members=3,
+    trees=50,
+    chain_trees=100,
+    cycle=20,
+    step=10,
     depth=4,
-)  # fmt: skip
+)
 
 
 def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line():
     at = open_page("spiral", px="300", py="-20", flag="20")
     run = run_spiral(SETTINGS)
     assert titles(at) == [
-        "True data uncertainty", "SGLB: total", "SGLB: data", "SGLB: knowledge",
-        "True density", "cSGLB: total", "cSGLB: data", "cSGLB: knowledge",
-    ]  # fmt: skip
+        "True data uncertainty",
+        "SGLB: total",
+        "SGLB: data",
+        "SGLB: knowledge",
+        "True density",
+        "cSGLB: total",
+        "cSGLB: data",
+        "cSGLB: knowledge",
+    ]
     # The last frame is the finished map; values travel in steps of a 65,535th of their range.
     shown, wanted = values_of(at, "SGLB: total")[-1], run.methods[0].total[-1]
     np.testing.assert_allclose(shown, wanted, atol=2e-5)
@@ -56,8 +68,11 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
     # The linked point shows every member there.
     header = sheet(at, 1).header
     assert [strip["title"] for strip in header["strips"]] == [
-        "SGLB, members", "cSGLB, members", "SGLB, while it grew", "cSGLB, while it grew",
-    ]  # fmt: skip
+        "SGLB, members",
+        "cSGLB, members",
+        "SGLB, while it grew",
+        "cSGLB, while it grew",
+    ]
     point = probe(run.methods[1].fit, SETTINGS, 300.0, -20.0)
     assert header["strips"][3]["marks"] == point.member_trees.tolist()
     assert f"{float(point.uncertainty.knowledge):#.3g}" in table(at, "| At this point")
@@ -119,9 +134,11 @@ def test_knobs_are_those_of_the_methods_that_are_chosen():
     (knob,) = (knob for knob in STATE.knobs if knob.key == "exploration")
     values = {knob.key: knob.default for knob in STATE.knobs}
     for methods, noise_free, asked in (
-        (("cSGLB",), False, False), (("cSGLB",), True, True), (("SGLB",), True, False),
+        (("cSGLB",), False, False),
+        (("cSGLB",), True, True),
+        (("SGLB",), True, False),
         (("cbSGLB",), False, True),
-    ):  # fmt: skip
+    ):
         assert knob.when({**values, "methods": methods, "noise_free": noise_free}) is asked
 
 

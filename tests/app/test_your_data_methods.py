@@ -83,9 +83,11 @@ def test_a_method_that_fails_is_a_sentence_beside_the_others(monkeypatch):
 
     monkeypatch.setattr(ListedModel, "fit", fail)
     at = open_page(
-        numbers(90), table="your file", section=COMPARED,
+        numbers(90),
+        table="your file",
+        section=COMPARED,
         compare=["kNN", "virtual SGLB"],
-    )  # fmt: skip
+    )
     press_compare(at)
     assert not at.exception
     assert says(at, "kNN failed on this table (ValueError).")

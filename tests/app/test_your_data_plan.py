@@ -52,8 +52,9 @@ def test_quick_is_a_choice_and_says_what_it_changes():
 )
 def test_the_controls_of_a_plan_make_the_same_plan(plan):
     values = to_values(plan)
-    assert not [key for key, knob in PLAN.items() if problem_with(knob, values[key])
-                and key != "by_column"]  # fmt: skip
+    assert not [
+        key for key, knob in PLAN.items() if problem_with(knob, values[key]) and key != "by_column"
+    ]
     assert plan_of(SimpleNamespace(**values)) == plan
     assert from_values(ScorePlan, values).method == plan.method
 

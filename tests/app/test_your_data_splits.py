@@ -32,9 +32,11 @@ def test_the_question_about_units_has_a_button_and_a_report_does_not_go_without_
     rng = np.random.default_rng(1)
     unit, level = np.repeat(np.arange(20), 8), 10.0 * rng.normal(size=20)
     mills = csv_of(
-        mill=[f"M{k}" for k in unit], size=rng.normal(size=20)[unit], cycle=rng.normal(size=160),
+        mill=[f"M{k}" for k in unit],
+        size=rng.normal(size=20)[unit],
+        cycle=rng.normal(size=160),
         y=level[unit] + rng.normal(size=160),
-    )  # fmt: skip
+    )
     with monkeypatch.context() as patched:  # it is asked after the rows are there
         patched.setattr(beside, "ask_beside", partial(beside.ask_beside, start=False))
         at = settle(open_page(mills, table="your file", **QUICK))

@@ -153,8 +153,9 @@ def test_rows_and_targets_that_make_no_sense_are_refused(table):
     st.data(),
 )
 def test_averages_are_means_within_their_parts(pairs, data):
-    weights = data.draw(st.none() | st.lists(
-        st.floats(0.01, 10.0), min_size=len(pairs), max_size=len(pairs)))  # fmt: skip
+    weights = data.draw(
+        st.none() | st.lists(st.floats(0.01, 10.0), min_size=len(pairs), max_size=len(pairs))
+    )
     loc, scale = average_distributions(*(([a], [b]) for a, b in pairs), weights=weights)
     for mean, values in ((loc, [a for a, _ in pairs]), (scale, [b for _, b in pairs])):
         # Five terms of a thousand.

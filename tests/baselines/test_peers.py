@@ -97,8 +97,9 @@ def test_quantiles_give_the_law(library):
     law = peer.predict_distribution(X)
     # TabPFN's are of single precision.
     near = {"rtol": 1e-5, "atol": 1e-6} if library is TabPFN else {"rtol": SAME_SUM, "atol": ZERO}
-    np.testing.assert_allclose(law.quantile([0.003, 0.2, 0.999]),
-                               TRUTH.quantile([0.003, 0.2, 0.999]), **near)  # fmt: skip
+    np.testing.assert_allclose(
+        law.quantile([0.003, 0.2, 0.999]), TRUTH.quantile([0.003, 0.2, 0.999]), **near
+    )
     np.testing.assert_allclose(peer.predict(X), Y, **near)
     np.testing.assert_allclose(law.variance(), 0.25, rtol=1e-4)
     assert not hasattr(model, "seen_")  # a copy is fitted

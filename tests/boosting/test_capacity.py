@@ -88,10 +88,12 @@ def test_it_is_told_before_what_it_costs_at_most():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"stopping": None}, {"ensemble": "virtual"}, {"method": "csglb", "cycle_length": 10},
+        {"stopping": None},
+        {"ensemble": "virtual"},
+        {"method": "csglb", "cycle_length": 10},
         {"capacity": "most"},
     ],
-)  # fmt: skip
+)
 def test_what_it_does_not_go_with_is_one_sentence(wrong):
     with pytest.raises(InvalidParameter, match=r"^[^\n]*capacity[^\n]*\.$"):
         fit(**wrong)

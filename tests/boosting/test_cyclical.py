@@ -203,7 +203,7 @@ def test_what_does_not_apply_is_refused(kind):
         ({"learning_rate": 0.3}, "learning_rate times alpha_max is 3"),
         ({"alpha_max": 1.0, "alpha_min": 2.0}, "alpha_min 2 is above alpha_max 1"),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_do_not_go_together_are_refused(knobs, start):
     with refused_from(InvalidParameter, start):
         make_plan(BoostedEnsembleRegressor(method="csglb", **knobs))

@@ -242,9 +242,15 @@ def test_catboost_has_noise_on_gradient_leaves_only(leaf_estimation):
     y = X[:, 0] + np.random.default_rng(0).normal(size=100)
     model = BoostedEnsembleRegressor(
         stopping=None,
-        n_trees=1, depth=1, n_members=4, temperature="posterior", random_strength=0.0,
-        leaf_estimation=leaf_estimation, engine="catboost", random_state=0,
-    ).fit(X, y)  # fmt: skip
+        n_trees=1,
+        depth=1,
+        n_members=4,
+        temperature="posterior",
+        random_strength=0.0,
+        leaf_estimation=leaf_estimation,
+        engine="catboost",
+        random_state=0,
+    ).fit(X, y)
     spread = np.ptp(model.predict_members(X)[:, 0, 0])
     assert (model.langevin_.leaf_noise > 0.0) == (leaf_estimation == "gradient")
     # the noise of one draw is lr sqrt(2 / lr) / sqrt(53) = 0.06

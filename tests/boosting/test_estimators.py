@@ -116,8 +116,11 @@ def test_estimates_grow_with_the_work():
 def test_defaults_are_filled_in():
     plan = make_plan(BoostedEnsembleRegressor(stopping=None))
     assert (plan.ensemble, plan.n_models, plan.learning_rate, plan.subsample) == (
-        "independent", 10, 0.1, 1.0,
-    )  # fmt: skip
+        "independent",
+        10,
+        0.1,
+        1.0,
+    )
     assert make_plan(BoostedEnsembleRegressor(stopping=None, ensemble="virtual")).n_models == 1
     assert make_plan(BoostedEnsembleRegressor(stopping=None, method="sgb")).subsample == 0.5
 

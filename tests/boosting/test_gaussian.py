@@ -194,9 +194,14 @@ def test_a_target_without_noise_keeps_a_std(rng, unit, standardize_target):
     X = rng.integers(0, 4, size=(200, 1)).astype(float)
     model = BoostedEnsembleRegressor(
         stopping=None,
-        method="sgb", n_members=2, n_trees=300, learning_rate=0.5, random_state=0,
-        standardize_target=standardize_target, random_strength=0.0,
-    )  # fmt: skip
+        method="sgb",
+        n_members=2,
+        n_trees=300,
+        learning_rate=0.5,
+        random_state=0,
+        standardize_target=standardize_target,
+        random_strength=0.0,
+    )
     y = 2.0 * unit * X[:, 0]
     members = model.fit(X, y).predict_members(X)
     relative = np.sqrt(members[..., 1]) / y.std()

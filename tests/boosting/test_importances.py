@@ -92,9 +92,10 @@ def test_those_of_a_base_model(data):
     np.testing.assert_allclose(shares, forest.feature_importances_)
     for base in (
         CatBoostRegressor(iterations=20, verbose=0, allow_writing_files=False),
-        LGBMRegressor(n_estimators=20, verbose=-1), XGBRegressor(n_estimators=20),
+        LGBMRegressor(n_estimators=20, verbose=-1),
+        XGBRegressor(n_estimators=20),
         train({}, DMatrix(X, y), 20),
-    ):  # fmt: skip
+    ):
         shares = IBUGRegressor(base, n_neighbors=5).fit(X, y).feature_importances_
         assert shares.sum() == pytest.approx(1.0)
         assert shares[0] > shares[1] > shares[2] >= shares[3] == 0.0

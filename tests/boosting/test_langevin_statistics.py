@@ -23,10 +23,17 @@ def members_of_constant_rows(y, seeds=range(4), **knobs):
     members = []
     for seed in seeds:
         model = BoostedEnsembleRegressor(
-            **{"n_members": 1000, "n_trees": 60, "learning_rate": 0.5, "temperature": "posterior",
-               "standardize_target": False, "leaf_estimation": "gradient", **knobs},
+            **{
+                "n_members": 1000,
+                "n_trees": 60,
+                "learning_rate": 0.5,
+                "temperature": "posterior",
+                "standardize_target": False,
+                "leaf_estimation": "gradient",
+                **knobs,
+            },
             random_state=seed,
-        ).fit(np.zeros((len(y), 2)), y)  # fmt: skip
+        ).fit(np.zeros((len(y), 2)), y)
         assert model.n_cells_ == 1
         members.append(model.predict_members([[0.0, 0.0]])[:, 0])
     mean, variance = np.concatenate(members).T
@@ -48,10 +55,15 @@ def means_of_chains(y, log_std, eps, l2, newton, n_trees, seed):
     state.scratch.leaf_of_row[:] = np.arange(1024)
     c = np.sqrt(2.0 / eps)
     values = parts.numbers(
-        learning_rate=eps, l2=l2, leaf_noise=c, decay=1.0 - eps / (2 * len(y)), newton=newton,
-        n_rows=float(len(chain)), preconditioned=True,
+        learning_rate=eps,
+        l2=l2,
+        leaf_noise=c,
+        decay=1.0 - eps / (2 * len(y)),
+        newton=newton,
+        n_rows=float(len(chain)),
+        preconditioned=True,
         schedule=make_schedule(n_trees, "sglb", 200, (10.0, 1.0), 0.66, 0.9, False),
-    )  # fmt: skip
+    )
     for tree in range(n_trees):
         gaussian_gradients(sums, state, values, 1.0, np.uint64(0))
         base = np.uint64(stream(seed, 0, tree, LEAF_NOISE))
@@ -198,11 +210,20 @@ def test_score_noise_is_in_units_of_the_gradients(rng):
     first = [
         BoostedEnsembleRegressor(
             stopping=None,
-            method="sgb", subsample=1.0, n_members=20, n_trees=1, depth=1, learning_rate=0.1,
-            leaf_estimation="gradient", random_strength=3.0, random_state=0,
-        ).fit(X, target).models_.forests
+            method="sgb",
+            subsample=1.0,
+            n_members=20,
+            n_trees=1,
+            depth=1,
+            learning_rate=0.1,
+            leaf_estimation="gradient",
+            random_strength=3.0,
+            random_state=0,
+        )
+        .fit(X, target)
+        .models_.forests
         for target in (y, 1000.0 * y)
-    ]  # fmt: skip
+    ]
     splits = [[(f.features[0, 0], f.bins[0, 0]) for f in forests] for forests in first]
     assert splits[0] == splits[1]
     assert len(set(splits[0])) > 5  # strong enough to choose other splits in other members

@@ -36,8 +36,10 @@ class Loss:
         self.kernels = gaussian_kernels if n_classes is None else softmax_kernels
         if n_classes is None:
             self.boost, self.start, self.n_sums = (
-                gaussian_kernels.boost_gaussian, gaussian_start(self.y), 5,
-            )  # fmt: skip
+                gaussian_kernels.boost_gaussian,
+                gaussian_start(self.y),
+                5,
+            )
             self.options = {"log_std_floor": log_std_floor(self.y)}
         else:
             edges = np.quantile(self.y, np.arange(1, n_classes) / n_classes)
@@ -65,9 +67,16 @@ class Loss:
         sums = self.sums(cells)
         rows, state = parts.member(table, self.start, 3, self.n_sums, n_trees, cells)
         (boost or self.boost)(
-            rows, with_own_mask(sums) if masked else sums, state, values, seed, member, 0, n_trees,
+            rows,
+            with_own_mask(sums) if masked else sums,
+            state,
+            values,
+            seed,
+            member,
+            0,
+            n_trees,
             unrolled_width(self.n_outputs),
-        )  # fmt: skip
+        )
         return state
 
 
@@ -125,9 +134,17 @@ def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, n_classes, leaf_
     loss = Loss(table, rng, n_classes)
     kind = BoostedEnsembleRegressor if n_classes is None else BoostedEnsembleClassifier
     knobs = kind(
-        stopping=None, method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=4,
-        depth=3, learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
-    )  # fmt: skip
+        stopping=None,
+        method="sgb",
+        subsample=1.0,
+        random_strength=0.0,
+        n_members=1,
+        n_trees=4,
+        depth=3,
+        learning_rate=0.3,
+        leaf_estimation=leaf_estimation,
+        max_bins=8,
+    )
     models = numba_engine.fit(
         table.matrix, parts.IS_CATEGORY, loss.y, n_classes, make_plan(knobs), 0, 1
     )
@@ -152,9 +169,16 @@ def test_langevin_boosting_equals_the_slow_twin_tree_by_tree(
     )
     state = loss.grown(table, single_cells(table.columns), values, 4, seed=7, member=1)
     trees, raw = naive.boost(
-        loss.twin(newton, preconditioned=True), table.codes, parts.IS_CATEGORY, table.options, 4,
-        3, 0.3, 3.0, parts.langevin_draws(c, 7, 1),
-    )  # fmt: skip
+        loss.twin(newton, preconditioned=True),
+        table.codes,
+        parts.IS_CATEGORY,
+        table.options,
+        4,
+        3,
+        0.3,
+        3.0,
+        parts.langevin_draws(c, 7, 1),
+    )
     parts.assert_same_trees(state.forest, trees, SAME_SUM)
     np.testing.assert_allclose(state.raw, raw, rtol=SAME_SUM, atol=SAME_SUM)
 
@@ -166,9 +190,11 @@ def test_merged_rows_grow_the_same_trees(repeated, rng, n_classes, preconditione
     """Also under masks, which are those of the original rows."""
     loss = Loss(repeated, rng, n_classes)
     values = numbers(
-        n_rows=600.0, decay=0.99, learning_rate=0.05 if masked else 0.3,
+        n_rows=600.0,
+        decay=0.99,
+        learning_rate=0.05 if masked else 0.3,
         preconditioned=preconditioned,
-    )  # fmt: skip
+    )
     if masked:
         values = values._replace(
             schedule=make_schedule(8, "cbsglb", 4, (10.0, 1.0), 0.6, 0.75, False)

@@ -12,10 +12,18 @@ from gbuq_core.errors import InvalidParameter
 
 SIGNS = {"up": 1, "down": -1}
 NOISY = {
-    "n_trees": 20, "depth": 4, "temperature": 1.0, "leaf_noise": True, "learning_rate": 0.3,
-    "truncation_step": 4, "n_members": 2, "stopping": None, "n_jobs": 1, "random_state": 0,
+    "n_trees": 20,
+    "depth": 4,
+    "temperature": 1.0,
+    "leaf_noise": True,
+    "learning_rate": 0.3,
+    "truncation_step": 4,
+    "n_members": 2,
+    "stopping": None,
+    "n_jobs": 1,
+    "random_state": 0,
     "monotone_constraints": SIGNS,
-}  # fmt: skip
+}
 
 
 def rows(seed=0, n=200):

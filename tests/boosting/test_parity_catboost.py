@@ -64,11 +64,15 @@ def test_softmax_trees_are_catboosts(gaps, leaf_estimation, grid):
     classes = np.digitize(y, [0.5, 1.2])
     ours, theirs = (
         stages(
-            BoostedEnsembleClassifier, engine, X, classes,
-            leaf_estimation=leaf_estimation, categorical_features=[4],
+            BoostedEnsembleClassifier,
+            engine,
+            X,
+            classes,
+            leaf_estimation=leaf_estimation,
+            categorical_features=[4],
         )
         for engine in ("numba", "catboost")
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(ours, theirs, atol=FLOAT32)
 
 
@@ -94,9 +98,12 @@ def test_catboosts_gaussian_gradient_leaves_take_twice_our_log_std_step():
     for engine in ("numba", "catboost"):
         model = BoostedEnsembleRegressor(
             stopping=None,
-            engine=engine, n_trees=1, random_state=0, leaf_estimation="gradient",
+            engine=engine,
+            n_trees=1,
+            random_state=0,
+            leaf_estimation="gradient",
             **{**PLAIN, "depth": 1},
-        ).fit(X, y)  # fmt: skip
+        ).fit(X, y)
         log_std = 0.5 * np.log(model.predict_members([[0.0], [1.0]])[0, :, 1])
         steps.append(log_std - np.log(np.std(y)))
     np.testing.assert_allclose(steps[1], 2.0 * steps[0], rtol=1e-5)
@@ -108,9 +115,14 @@ def test_a_subsample_of_catboosts_does_not_reach_the_leaves():
     y = X[:, 0] + np.random.default_rng(3).normal(size=200)
     model = BoostedEnsembleRegressor(
         stopping=None,
-        engine="catboost", method="sgb", n_trees=1, depth=1, n_members=3, random_state=0,
+        engine="catboost",
+        method="sgb",
+        n_trees=1,
+        depth=1,
+        n_members=3,
+        random_state=0,
         random_strength=0.0,
-    ).fit(X, y)  # fmt: skip
+    ).fit(X, y)
     assert np.ptp(model.predict_members(X), axis=0).max() == 0.0
 
 

@@ -52,13 +52,26 @@ def test_trees_are_those_of_catboost_with_the_authors_objective(
         for cycle in range(N_TREES // CYCLE)
     ]
     theirs = CatBoostClassifier(
-        loss_function=ScaledSoftmax(schedule, masks), eval_metric="MultiClass", classes_count=3,
-        iterations=N_TREES, depth=3, learning_rate=0.05, l2_leaf_reg=3.0, random_strength=0.0,
-        border_count=127, leaf_estimation_method=leaf_estimation.capitalize(),
-        leaf_estimation_iterations=1, leaf_estimation_backtracking="No", boosting_type="Plain",
-        bootstrap_type="No", boost_from_average=False, allow_writing_files=False,
-        logging_level="Silent", thread_count=1, metric_period=N_TREES,
-    ).fit(X, y)  # fmt: skip
+        loss_function=ScaledSoftmax(schedule, masks),
+        eval_metric="MultiClass",
+        classes_count=3,
+        iterations=N_TREES,
+        depth=3,
+        learning_rate=0.05,
+        l2_leaf_reg=3.0,
+        random_strength=0.0,
+        border_count=127,
+        leaf_estimation_method=leaf_estimation.capitalize(),
+        leaf_estimation_iterations=1,
+        leaf_estimation_backtracking="No",
+        boosting_type="Plain",
+        bootstrap_type="No",
+        boost_from_average=False,
+        allow_writing_files=False,
+        logging_level="Silent",
+        thread_count=1,
+        metric_period=N_TREES,
+    ).fit(X, y)
     # No noise (an absurd temperature) and no shrinkage: with it both agree to 4e-5 only here, since
     # the models do not shrink at quite the same moment.
     monkeypatch.setattr(
@@ -68,10 +81,16 @@ def test_trees_are_those_of_catboost_with_the_authors_objective(
     )
     ours = BoostedEnsembleClassifier(
         stopping=None,
-        method=method, n_trees=N_TREES, cycle_length=CYCLE, exploration_fraction=0.75,
-        temperature=1e200, random_strength=0.0, leaf_estimation=leaf_estimation, depth=3,
+        method=method,
+        n_trees=N_TREES,
+        cycle_length=CYCLE,
+        exploration_fraction=0.75,
+        temperature=1e200,
+        random_strength=0.0,
+        leaf_estimation=leaf_estimation,
+        depth=3,
         random_state=0,
-    ).fit(X, y)  # fmt: skip
+    ).fit(X, y)
     members = ours.predict_members(X)
     assert len(members) == 3
     for member, n_trees in zip(members, ours.member_trees(), strict=True):

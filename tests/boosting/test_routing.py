@@ -48,9 +48,14 @@ def test_cross_validate_passes_each_folds_weights(rows, kind):
     y = target_for(kind, y)
     model = weighted(kind(**SMALL))
     folds = cross_validate(
-        model, X, y, cv=3, params={"sample_weight": weight}, return_estimator=True,
+        model,
+        X,
+        y,
+        cv=3,
+        params={"sample_weight": weight},
+        return_estimator=True,
         return_indices=True,
-    )  # fmt: skip
+    )
     for fitted, train in zip(folds["estimator"], folds["indices"]["train"], strict=True):
         assert fitted.total_weight_ == weight[train].sum()
         own = kind(**SMALL).fit(X[train], y[train], sample_weight=weight[train])
@@ -62,9 +67,14 @@ def test_groups_reach_the_splitter_and_the_rows_that_choose(rows):
     model = BoostedEnsembleRegressor(**{**SMALL, "stopping": "two_clocks"})
     model.set_fit_request(groups=True)
     folds = cross_validate(
-        model, X, y, cv=GroupKFold(3), params={"groups": groups}, return_estimator=True,
+        model,
+        X,
+        y,
+        cv=GroupKFold(3),
+        params={"groups": groups},
+        return_estimator=True,
         return_indices=True,
-    )  # fmt: skip
+    )
     for fitted, train in zip(folds["estimator"], folds["indices"]["train"], strict=True):
         own = BoostedEnsembleRegressor(**{**SMALL, "stopping": "two_clocks"})
         own.fit(X[train], y[train], groups=groups[train])
@@ -93,9 +103,14 @@ def test_pipelines_pass_both(rows):
 def test_the_other_estimators_take_routed_weights(rows, model):
     X, y, weight, _ = rows
     folds = cross_validate(
-        weighted(model), X, y, cv=2, params={"sample_weight": weight}, return_estimator=True,
+        weighted(model),
+        X,
+        y,
+        cv=2,
+        params={"sample_weight": weight},
+        return_estimator=True,
         return_indices=True,
-    )  # fmt: skip
+    )
     for fitted, train in zip(folds["estimator"], folds["indices"]["train"], strict=True):
         own = clone(model).fit(X[train], y[train], sample_weight=weight[train])
         np.testing.assert_array_equal(fitted.predict(X), own.predict(X))

@@ -200,9 +200,7 @@ def test_newton_steps_without_l2_stay_bounded(table, leaf_noise, preconditioned)
     """The Hessian is singular where all logits move alike, and vanishes in a leaf that is sure."""
     cells = sum_classes(single_cells(table.columns), np.arange(120) % 3, 3)
     _, state = member(table, 3)
-    values = numbers(
-        l2=0.0, n_rows=120.0, leaf_noise=leaf_noise, preconditioned=preconditioned
-    )  # fmt: skip
+    values = numbers(l2=0.0, n_rows=120.0, leaf_noise=leaf_noise, preconditioned=preconditioned)
     state.scratch.leaf_of_row[:] = np.arange(120) % 2
     for tree, logit in enumerate((0.0, 40.0)):
         state.raw[:] = [logit, 0.0, 0.0]

@@ -47,10 +47,17 @@ def at(model, mean_trees, scale_trees, factor=1.5, df=4.0):
     nothing = np.zeros(1)
     return model.with_clocks(
         Clocks(
-            mean_trees=mean_trees, scale_trees=scale_trees, factor=factor, df=df, n_rows=9,
-            n_trees=np.array([1]), rmse=nothing, nll=nothing, nll_uncorrected=nothing,
+            mean_trees=mean_trees,
+            scale_trees=scale_trees,
+            factor=factor,
+            df=df,
+            n_rows=9,
+            n_trees=np.array([1]),
+            rmse=nothing,
+            nll=nothing,
+            nll_uncorrected=nothing,
         )
-    )  # fmt: skip
+    )
 
 
 @KINDS
@@ -129,13 +136,16 @@ def test_members_are_truncated_as_defined(name, a, b, data):
     assert model.clocks_ is None  # the copy shares the trees and nothing else
 
 
-@pytest.mark.parametrize(("step", "a", "points"), [
-    (50, 1000, range(550, 1001, 50)),
-    (50, 500, range(275, 501, 25)),
-    (50, 330, range(176, 331, 16)),  # 16.5 is 16 to the nearest even number
-    (1, 300, range(151, 301)),
-    (50, 7, [4, 5, 6, 7]),  # a step of at least one tree
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("step", "a", "points"),
+    [
+        (50, 1000, range(550, 1001, 50)),
+        (50, 500, range(275, 501, 25)),
+        (50, 330, range(176, 331, 16)),  # 16.5 is 16 to the nearest even number
+        (1, 300, range(151, 301)),
+        (50, 7, [4, 5, 6, 7]),  # a step of at least one tree
+    ],
+)
 def test_virtual_members_keep_their_number(step, a, points):
     X, y = np.zeros((2, 1)), [0.0, 1.0]
     model = BoostedEnsembleRegressor(
@@ -155,8 +165,9 @@ def test_the_mean_of_a_cyclical_ensemble_ends_with_a_cycle(data):
         assert set(tried.tolist()) == allowed
         assert model.clocks_.mean_trees in allowed
         assert set(tree_grid(60).tolist()) <= set(model.clocks_.n_trees.tolist())
-        assert len(model.member_trees()) == (1 if allowed == {60} else
-            sorted(allowed).index(model.clocks_.mean_trees) + 2)  # fmt: skip
+        assert len(model.member_trees()) == (
+            1 if allowed == {60} else sorted(allowed).index(model.clocks_.mean_trees) + 2
+        )
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)

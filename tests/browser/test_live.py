@@ -104,10 +104,16 @@ def spiral_fit(settings, method, rng):
     members = (proba / proba.sum(axis=-1, keepdims=True)).astype(np.float32)
     few = members[:, :, :4]
     return SpiralFit(
-        plan=plan, data=make_spiral(20, 0.4, 0), model=None, n_trees=n_trees, members=members,
+        plan=plan,
+        data=make_spiral(20, 0.4, 0),
+        model=None,
+        n_trees=n_trees,
+        members=members,
         fresh_members=few,
-        trace=None, seconds=1.0, memory_bytes=1,
-    )  # fmt: skip
+        trace=None,
+        seconds=1.0,
+        memory_bytes=1,
+    )
 
 
 def spiral_as_drawn(fits, settings, knobs=()):

@@ -132,9 +132,12 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
                 continue
             targets = there.targets[None, :]
             posterior = fit_posterior(
-                key, np.array([there.loc]), np.array([there.scale]), targets,
+                key,
+                np.array([there.loc]),
+                np.array([there.scale]),
+                targets,
                 view.setting.min_scale,
-            )  # fmt: skip
+            )
             wanted = np.exp(log_density(posterior, y))[0]
             np.testing.assert_allclose(density, wanted, rtol=2e-3, atol=NEAR_ZERO)
 
@@ -164,8 +167,10 @@ def test_the_browsers_ranks_are_pythons_to_the_last_digit(page, rng):
     at = {"show": 0, "log": False}
     run = run_novelty(NoveltySettings(rows=100, trees=5, compared=keys))
     run = run._replace(maps=run.maps._replace(keys=keys, values=values, rows=rows))
-    bar = [live_knob(find_knob(knobs_of(NoveltySettings), key), value)
-           for key, value in (("show", "ranks among cells"), ("log", False))]  # fmt: skip
+    bar = [
+        live_knob(find_knob(knobs_of(NoveltySettings), key), value)
+        for key, value in (("show", "ranks among cells"), ("log", False))
+    ]
     near = follow_ranks(run, [*keys, "own", "apart"], bar)
     assert near["at"] == at
     table = base64.b64encode(pack_table(score_table(run.maps))).decode()

@@ -91,10 +91,19 @@ def lab(tmp_path_factory):
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"disabledExtensions": dict.fromkeys(LEFT_OUT, True)}))
     port = free_port()
-    options = [f"--ServerApp.{name}" for name in (
-        f"port={port}", "port_retries=0", "ip=127.0.0.1", "token=", "password=",
-        f"root_dir={home}", "open_browser=False", "allow_root=True",
-    )]  # fmt: skip
+    options = [
+        f"--ServerApp.{name}"
+        for name in (
+            f"port={port}",
+            "port_retries=0",
+            "ip=127.0.0.1",
+            "token=",
+            "password=",
+            f"root_dir={home}",
+            "open_browser=False",
+            "allow_root=True",
+        )
+    ]
     options += ["--LabApp.expose_app_in_browser=True", "--LanguageServerManager.autodetect=False"]
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON"))}
     variables = {"HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
@@ -165,8 +174,11 @@ def test_figures_draw_in_jupyterlab_and_tell_python_of_their_knobs(new_page, lab
 
     light = curves.evaluate(GROUND)
     command(page, "apputils:change-theme", theme="JupyterLab Dark")
-    page.wait_for_function(f"([node, light]) => ({GROUND})(node) !== light",
-                           arg=[curves.element_handle(), light], timeout=WAIT)  # fmt: skip
+    page.wait_for_function(
+        f"([node, light]) => ({GROUND})(node) !== light",
+        arg=[curves.element_handle(), light],
+        timeout=WAIT,
+    )
     screenshot(page, "jupyterlab-dark")
 
 

@@ -84,9 +84,14 @@ def functions() -> Curves:
     rng = np.random.default_rng(3)
     x = np.linspace(-2.2, 2.2, 81)
     data = replace(
-        load_soft_trees_data("tails", 40), X=rng.uniform(-1, 1, (40, 1)), y=rng.normal(size=40),
-        x=x, y_range=(-1.5, 1.5), support=abs(x) < 1, true_mean=x / 2,
-    )  # fmt: skip
+        load_soft_trees_data("tails", 40),
+        X=rng.uniform(-1, 1, (40, 1)),
+        y=rng.normal(size=40),
+        x=x,
+        y_range=(-1.5, 1.5),
+        support=abs(x) < 1,
+        true_mean=x / 2,
+    )
     loc, own, doubt = np.sin(3 * x), 0.01 + x**4 / 9, x**4 / 4
     methods = [
         LinesPanel(
@@ -103,10 +108,15 @@ def noise() -> Curves:
     x = data.x
     mean, ones = 40 * np.sin(x / 3), np.ones(len(x))
     given = {
-        "loc": mean / 40, "data": ones, "knowledge": ones, "inner_lower": mean - 2,
-        "inner_upper": mean + 2, "lower": mean - 40, "upper": mean + 40,
+        "loc": mean / 40,
+        "data": ones,
+        "knowledge": ones,
+        "inner_lower": mean - 2,
+        "inner_upper": mean + 2,
+        "lower": mean - 40,
+        "upper": mean + 40,
         "curves": (score_of(12 * abs(x - 5)),),
-    }  # fmt: skip
+    }
     panels = [panel_of(data, key, **given) for key in ("macau_linear", "macau_basic", "catboost")]
     return heteroscedastic_figure(data, panels, settings)
 
@@ -126,10 +136,16 @@ def dots() -> Curves:
     dashed = line([0, 1], [0, 1], "text", 1.2, "2 3")
     legend = [scale, *(entry(f"{LONG_NAME} {i}", dashed) for i in range(6))]
     spec = {
-        "name": "dots", "alt": "Dots in words.", "height": 300, "hint": "Click it.", "pick": True,
-        "x": {"range": [0.0, 10.0], "label": "<x>"}, "panels": [panel], "legend": legend,
+        "name": "dots",
+        "alt": "Dots in words.",
+        "height": 300,
+        "hint": "Click it.",
+        "pick": True,
+        "x": {"range": [0.0, 10.0], "label": "<x>"},
+        "panels": [panel],
+        "legend": legend,
         "read": {**read, "label": "row", "values": [{"name": "y", "at": read["y"]}]},
-    }  # fmt: skip
+    }
     return Curves(spec)
 
 

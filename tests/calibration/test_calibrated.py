@@ -84,9 +84,15 @@ def foreign(name, n_trees=None):
     if name == "catboost":
         catboost = pytest.importorskip("catboost")
         return catboost.CatBoostRegressor(
-            loss_function="RMSEWithUncertainty", iterations=n_trees or 60, depth=3,
-            learning_rate=0.2, random_seed=0, verbose=0, allow_writing_files=False, thread_count=2,
-        )  # fmt: skip
+            loss_function="RMSEWithUncertainty",
+            iterations=n_trees or 60,
+            depth=3,
+            learning_rate=0.2,
+            random_seed=0,
+            verbose=0,
+            allow_writing_files=False,
+            thread_count=2,
+        )
     ngboost = pytest.importorskip("ngboost")
     return ngboost.NGBRegressor(
         n_estimators=n_trees or 30, learning_rate=0.2, verbose=False, random_state=0
@@ -343,8 +349,9 @@ def test_rows_of_units_are_named_and_groups_keep_coverage(kind):
     trees = BoostedEnsembleRegressor(**BOOSTED | {"n_trees": 200, "stopping": "two_clocks"})
     model = {
         "calibrated": CalibratedRegressor(BoostedEnsembleRegressor(**BOOSTED), random_state=0),
-        "two clocks": trees, "stacked": StackedRegressor(trees, ("trees",), random_state=0),
-    }[kind]  # fmt: skip
+        "two clocks": trees,
+        "stacked": StackedRegressor(trees, ("trees",), random_state=0),
+    }[kind]
 
     def coverage(**groups):
         law = model.fit(X[known], y[known], **groups).predict_distribution(X[~known])
@@ -407,14 +414,20 @@ def _own_words(model):
     [
         CalibratedRegressor(
             BoostedEnsembleRegressor(
-                n_members=2, n_trees=10, depth=3, learning_rate=0.5, stopping=None, n_jobs=1,
+                n_members=2,
+                n_trees=10,
+                depth=3,
+                learning_rate=0.5,
+                stopping=None,
+                n_jobs=1,
                 random_state=0,
             ),
-            "isotonic", random_state=0,
+            "isotonic",
+            random_state=0,
         )
     ],
     expected_failed_checks=_own_words,
-)  # fmt: skip
+)
 def test_scikit_learn_conventions(estimator, check):
     if "equivalence" in check.func.__name__:
         pytest.skip("folds are drawn from rows, so a weight of 2 is not a row given twice")

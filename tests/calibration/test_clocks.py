@@ -27,11 +27,13 @@ def stages_of(mean, data, y, knowledge=None, for_mean=None):
     mean = np.broadcast_to(mean, (len(mean), len(y)))
     knowledge = np.zeros(mean.shape) if knowledge is None else knowledge
     return Stages(
-        n_trees=10 * np.arange(1, len(mean) + 1), mean=mean,
+        n_trees=10 * np.arange(1, len(mean) + 1),
+        mean=mean,
         knowledge=np.broadcast_to(knowledge, mean.shape),
-        data=np.broadcast_to(data, mean.shape), y=y,
+        data=np.broadcast_to(data, mean.shape),
+        y=y,
         for_mean=np.ones(len(mean), bool) if for_mean is None else np.asarray(for_mean),
-    )  # fmt: skip
+    )
 
 
 def random_stages(seed, n_stages, n_rows):
@@ -41,9 +43,12 @@ def random_stages(seed, n_stages, n_rows):
     for_mean = rng.random(n_stages) < 0.7
     for_mean[rng.integers(n_stages)] = True
     return stages_of(
-        y * rng.random((n_stages, 1)) + rng.normal(size=shape), rng.gamma(2.0, 1.0, shape), y,
-        rng.gamma(1.0, 0.05, shape), for_mean,
-    )  # fmt: skip
+        y * rng.random((n_stages, 1)) + rng.normal(size=shape),
+        rng.gamma(2.0, 1.0, shape),
+        y,
+        rng.gamma(1.0, 0.05, shape),
+        for_mean,
+    )
 
 
 def slow_nll(squared, variance, df):
@@ -166,14 +171,19 @@ def test_the_unit_of_y_does_not_matter(seed, n_stages, n_rows):
     stages = random_stages(seed, n_stages, n_rows)
     unit, origin = 2.0**20, 5.0  # a power of two: the same digits
     moved = dataclasses.replace(
-        stages, mean=unit * stages.mean + origin, y=unit * stages.y + origin,
-        data=unit**2 * stages.data, knowledge=unit**2 * stages.knowledge,
-    )  # fmt: skip
+        stages,
+        mean=unit * stages.mean + origin,
+        y=unit * stages.y + origin,
+        data=unit**2 * stages.data,
+        knowledge=unit**2 * stages.knowledge,
+    )
     for rule in (choose_clocks, early_clocks):
         plain, other = rule(stages), rule(moved)
         assert (plain.mean_trees, plain.scale_trees, plain.df) == (
-            other.mean_trees, other.scale_trees, other.df,
-        )  # fmt: skip
+            other.mean_trees,
+            other.scale_trees,
+            other.df,
+        )
         assert plain.factor == pytest.approx(other.factor, rel=1e-5)
         np.testing.assert_allclose(plain.nll + np.log(unit), other.nll, atol=1e-6)
 

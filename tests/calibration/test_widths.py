@@ -27,10 +27,14 @@ FACTORS = np.exp(np.linspace(-4.0, 4.0, 801))  # one percent apart
 def stages_of(data, y, knowledge=0.0, weight=None):
     data = np.broadcast_to(np.asarray(data, float), y.shape)[None]
     return Stages(
-        n_trees=np.array([1]), mean=np.zeros_like(data), data=data, y=y, weight=weight,
+        n_trees=np.array([1]),
+        mean=np.zeros_like(data),
+        data=data,
+        y=y,
+        weight=weight,
         knowledge=np.broadcast_to(np.asarray(knowledge, float), data.shape),
         for_mean=np.ones(1, bool),
-    )  # fmt: skip
+    )
 
 
 def random_stages(seed, n_rows, weighted=False):

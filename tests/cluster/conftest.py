@@ -75,9 +75,14 @@ class Processes:
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
         with open(folder / "log.txt", "ab") as log:
             self.parent = subprocess.Popen(
-                [sys.executable, "-c", FORKED], cwd=folder, env=environment, text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            )  # fmt: skip
+                [sys.executable, "-c", FORKED],
+                cwd=folder,
+                env=environment,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
         self.start_scheduler()
 
     def start(self, command, *options):
@@ -92,10 +97,19 @@ class Processes:
 
     def add_worker(self):
         worker = self.start(
-            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-            "--host", "127.0.0.1", "--death-timeout", str(SECONDS),
-            "--local-directory", str(self.folder),
-        )  # fmt: skip
+            "worker",
+            self.address,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--host",
+            "127.0.0.1",
+            "--death-timeout",
+            str(SECONDS),
+            "--local-directory",
+            str(self.folder),
+        )
         self.workers.append(worker)
         return worker
 

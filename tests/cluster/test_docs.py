@@ -19,8 +19,12 @@ def test_the_script_of_the_docs_runs(tmp_path, require_or_fail):
     script = tmp_path / "script.py"
     script.write_text(code)
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script)], cwd=tmp_path, capture_output=True,
-        text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == printed

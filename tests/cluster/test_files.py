@@ -34,9 +34,16 @@ def folder(tmp_path_factory):
 
 def score(folder, new, out, **options):
     return score_in_blocks(
-        read_table(folder / "train.csv"), open_blocks(folder / new, to_score=True), out, "y",
-        plan=PLAN, unfamiliarity=False, block_rows=5, part_rows=5, **options,
-    )  # fmt: skip
+        read_table(folder / "train.csv"),
+        open_blocks(folder / new, to_score=True),
+        out,
+        "y",
+        plan=PLAN,
+        unfamiliarity=False,
+        block_rows=5,
+        part_rows=5,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("new", ["new.csv", "new.parquet"])
@@ -91,9 +98,22 @@ def test_a_scheduler_that_stands_still_is_not_waited_for(cluster, processes, mon
 
 
 def test_the_command_writes_the_same_file(cluster, processes, folder, tmp_path):
-    command = ["score", str(folder / "train.csv"), str(folder / "new.csv"), "--target", "y",
-               "--trees", "30", "--ensemble", "independent", "--members", "2", "--quiet",
-               "--unfamiliarity", "no"]  # fmt: skip
+    command = [
+        "score",
+        str(folder / "train.csv"),
+        str(folder / "new.csv"),
+        "--target",
+        "y",
+        "--trees",
+        "30",
+        "--ensemble",
+        "independent",
+        "--members",
+        "2",
+        "--quiet",
+        "--unfamiliarity",
+        "no",
+    ]
     there = ["--scheduler", processes.address]
     assert main([*command, "--out", str(tmp_path / "here.csv")]) == 0
     assert main([*command, "--out", str(tmp_path / "there.csv"), *there]) == 0

@@ -45,8 +45,10 @@ def test_the_limit_of_a_stable_step_lies_between_the_two_scales():
 
 def test_by_one_rule_of_what_is_kept_the_two_cycles_are_alike():
     clr, every, cg = (
-        score(BOTH, "clr"), score(BOTH, "clr", exploration_clr=0.0), score(BOTH, "cg")
-    )  # fmt: skip
+        score(BOTH, "clr"),
+        score(BOTH, "clr", exploration_clr=0.0),
+        score(BOTH, "cg"),
+    )
     assert abs(cg.modes_visited - clr.modes_visited) <= 3  # of 25: "hardly"
     assert clr.grid_kl < cg.grid_kl
     assert clr.share_in_modes > cg.share_in_modes

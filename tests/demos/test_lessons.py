@@ -87,8 +87,10 @@ def other_numbers_give_other_verdicts(ask, right):
     elif isinstance(right, Between):
         ends = [-np.inf, *right.cuts, np.inf]
         assert right.cuts == tuple(sorted(right.cuts))
-        made = [Between(max(low, min(high - 1e-6, 1e9)), right.cuts) for low, high in zip(
-            [-1e9, *right.cuts], ends[1:], strict=True)]  # fmt: skip
+        made = [
+            Between(max(low, min(high - 1e-6, 1e9)), right.cuts)
+            for low, high in zip([-1e9, *right.cuts], ends[1:], strict=True)
+        ]
     elif isinstance(right, Brushed):
         assert right.chart.x[0] < right.low < right.high <= right.chart.x[1]
         low, high = (
@@ -142,8 +144,15 @@ def look_at_step(given, step):
     # trees some ranks and trees, of growing noise some levels, trees and methods;
     # of novelty before and after; two clocks has all numbers of trees in one map, and a table of
     # one's own has charts only; beyond has some ends of the rows.
-    few = ("neighbours", "soft_trees", "heteroscedastic", "novelty", "two_clocks", "your_data",
-           "beyond")  # fmt: skip
+    few = (
+        "neighbours",
+        "soft_trees",
+        "heteroscedastic",
+        "novelty",
+        "two_clocks",
+        "your_data",
+        "beyond",
+    )
     # Players step evenly through the logarithm of the trees: some twenty frames for 300 trees.
     assert header["frames"] >= 20 or given.name in few
     assert header["alt"]
@@ -259,8 +268,11 @@ def test_a_lesson_runs_as_a_program(tmp_path):
     out = tmp_path / "lesson.html"
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM, "--out", str(out)],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert process.stderr == ""
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
 

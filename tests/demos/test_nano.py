@@ -21,9 +21,16 @@ def table():
 def test_nano_grows_the_trees_of_the_kernels(table, method):
     X, y = table
     model = BoostedEnsembleRegressor(
-        method=method, ensemble="virtual", temperature="posterior", subsample=1.0,
-        random_strength=0.0, truncation_step=5, stopping=None, random_state=1, **KNOBS,
-    ).fit(X, y)  # fmt: skip
+        method=method,
+        ensemble="virtual",
+        temperature="posterior",
+        subsample=1.0,
+        random_strength=0.0,
+        truncation_step=5,
+        stopping=None,
+        random_state=1,
+        **KNOBS,
+    ).fit(X, y)
     draws = None
     if method == "sglb":
         of_kernels = parts.langevin_draws(1.0, model.seed_, 0)

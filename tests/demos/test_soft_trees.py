@@ -164,9 +164,13 @@ ROWS = np.array([-0.51, 0.0, 0.52])
 
 def data_of(support=None, true_mean=None):
     return SimpleNamespace(
-        x=X, y_range=(-2.0, 2.0), X=ROWS[:, None], y=2 * ROWS,
-        support=np.ones(len(X), bool) if support is None else support, true_mean=true_mean,
-    )  # fmt: skip
+        x=X,
+        y_range=(-2.0, 2.0),
+        X=ROWS[:, None],
+        y=2 * ROWS,
+        support=np.ones(len(X), bool) if support is None else support,
+        true_mean=true_mean,
+    )
 
 
 def lines_of(strip):

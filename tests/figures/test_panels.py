@@ -266,11 +266,16 @@ def standalone_page() -> str:
     panel = Panel(title=HOSTILE, values=GRID, unit=HOSTILE, subtitle=HOSTILE)
     dots = {"kind": "dots", "x": [0.5], "y": [0.5], "colour": "text"}
     curves = {
-        "alt": HOSTILE, "name": "curves", "height": 200, "x": {"range": [0, 1], "label": HOSTILE},
+        "alt": HOSTILE,
+        "name": "curves",
+        "height": 200,
+        "x": {"range": [0, 1], "label": HOSTILE},
         "panels": [{"share": 1.0, "range": [0, 1], "label": HOSTILE, "layers": [dots]}],
-        "legend": [], "hint": "Click to open it.", "pick": True,
+        "legend": [],
+        "hint": "Click to open it.",
+        "pick": True,
         "read": {"x": [0.0, 1.0], "label": "x", "values": []},
-    }  # fmt: skip
+    }
     sections = [
         Section(
             heading=HOSTILE,

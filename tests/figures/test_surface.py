@@ -51,8 +51,10 @@ def test_a_logarithmic_map_has_a_logarithmic_axis_and_bar():
     np.testing.assert_allclose(surface.surfacecolor, np.log10(surface.z))
     assert (surface.cmin, surface.cmax) == (-2.0, 0.0)
     assert list(surface.colorbar.ticktext) == [
-        "10<sup>\u22122</sup>", "10<sup>\u22121</sup>", "10<sup>0</sup>",
-    ]  # fmt: skip
+        "10<sup>\u22122</sup>",
+        "10<sup>\u22121</sup>",
+        "10<sup>0</sup>",
+    ]
     assert figure.layout.scene.zaxis.type == "log"
 
 
@@ -78,8 +80,13 @@ def test_the_frame_is_the_one_that_the_sheet_starts_with():
 
 def test_points_lie_on_the_surface_and_hatched_cells_are_marked():
     # In a cell, in the cell without a value, beside the map, and in the last cell.
-    points = Points(x=[0.2, 1.0, 9.0, 2.4], y=[0.4, 0.0, 0.0, 1.4], group=[0, 0, 1, 1],
-                    group_names=["rows", "<b>"], colours=["#112233", "#445566"])  # fmt: skip
+    points = Points(
+        x=[0.2, 1.0, 9.0, 2.4],
+        y=[0.4, 0.0, 0.0, 1.4],
+        group=[0, 0, 1, 1],
+        group_names=["rows", "<b>"],
+        colours=["#112233", "#445566"],
+    )
     hatched = np.array([[True, True, False], [False, False, True]])
     panel = Panel(title="A", values=VALUES, points=points, hatched=hatched)
     _, first, second, marks = surface_of(panel, hatch_label="no rows").data

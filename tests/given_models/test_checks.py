@@ -87,14 +87,20 @@ def test_a_chain_too_deep_is_refused(plain):
     n = 5000
     node = np.arange(n, dtype=np.int32)
     chain = plain.trees._replace(
-        begin=np.array([0, n]), left=np.append(node[1:], -1).astype(np.int32),
-        right=(-2 - node).astype(np.int32), feature=np.zeros(n, np.int32), threshold=np.zeros(n),
-        missing=np.zeros(n, np.int8), missing_left=np.zeros(n, bool),
-    )  # fmt: skip
+        begin=np.array([0, n]),
+        left=np.append(node[1:], -1).astype(np.int32),
+        right=(-2 - node).astype(np.int32),
+        feature=np.zeros(n, np.int32),
+        threshold=np.zeros(n),
+        missing=np.zeros(n, np.int8),
+        missing_left=np.zeros(n, bool),
+    )
     deep = plain._replace(
-        trees=chain, leaf_values=np.zeros((n + 1, 1)), output=np.zeros(1, np.int32),
+        trees=chain,
+        leaf_values=np.zeros((n + 1, 1)),
+        output=np.zeros(1, np.int32),
         levels_begin=np.zeros(n + 1, np.int64),
-    )  # fmt: skip
+    )
     with pytest.raises(ModelFileError, match="deeper than 2,000 levels"):
         check_plain(deep)
 

@@ -14,8 +14,11 @@ def test_mutated_files_end_no_server(tmp_path):
     script = ROOT / "benchmarks" / "hostile_models.py"
     ended = subprocess.run(
         [sys.executable, str(script), "--count", "3", "--seed", "7", "--out", str(out)],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
     result = json.loads(out.read_text())
     assert result["worse"] == []

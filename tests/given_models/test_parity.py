@@ -142,9 +142,13 @@ def test_truncations_of_a_file_are_those_of_the_model():
     import catboost
 
     model = catboost.CatBoostRegressor(
-        iterations=20, depth=2, loss_function="RMSEWithUncertainty", posterior_sampling=True,
-        verbose=False, allow_writing_files=False,
-    ).fit(ROWS, TARGET)  # fmt: skip
+        iterations=20,
+        depth=2,
+        loss_function="RMSEWithUncertainty",
+        posterior_sampling=True,
+        verbose=False,
+        allow_writing_files=False,
+    ).fit(ROWS, TARGET)
     ours = VirtualEnsemble(read(saved_catboost(model)), step=2).predict_members(ROWS)
     theirs = VirtualEnsemble(model, step=2).predict_members(ROWS)
     np.testing.assert_allclose(ours, theirs, rtol=SAME_SUM)
@@ -155,11 +159,18 @@ def langevin(n_trees, mode, rate):
 
     return catboost.CatBoost(
         {
-            "iterations": n_trees, "depth": 3, "learning_rate": 0.2, "random_seed": 1,
-            "langevin": True, "diffusion_temperature": 100, "model_shrink_mode": mode,
-            "model_shrink_rate": rate, "verbose": False, "allow_writing_files": False,
+            "iterations": n_trees,
+            "depth": 3,
+            "learning_rate": 0.2,
+            "random_seed": 1,
+            "langevin": True,
+            "diffusion_temperature": 100,
+            "model_shrink_mode": mode,
+            "model_shrink_rate": rate,
+            "verbose": False,
+            "allow_writing_files": False,
         }
-    ).fit(ROWS, TARGET)  # fmt: skip
+    ).fit(ROWS, TARGET)
 
 
 @pytest.mark.parametrize(("mode", "rate"), [("Constant", 0.05), ("Decreasing", 0.3)])

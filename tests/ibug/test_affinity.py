@@ -57,11 +57,17 @@ def test_neighbours_equal_the_twin(problem):
 @pytest.mark.parametrize(
     ("n_rows", "n_trees", "n_queries", "n_leaves"),
     [
-        (511, 251, 15, 31), (512, 252, 16, 31), (513, 253, 17, 31), (1025, 256, 1, 3),
-        (1030, 509, 70, 2), (700, 5, 3, 255), (700, 5, 3, 256), (2000, 130, 4, 400),
+        (511, 251, 15, 31),
+        (512, 252, 16, 31),
+        (513, 253, 17, 31),
+        (1025, 256, 1, 3),
+        (1030, 509, 70, 2),
+        (700, 5, 3, 255),
+        (700, 5, 3, 256),
+        (2000, 130, 4, 400),
         (1500, 300, 33, 1),
     ],
-)  # fmt: skip
+)
 def test_neighbours_equal_numpy_around_block_sizes(n_rows, n_trees, n_queries, n_leaves, rng):
     leaves = draw_leaves(rng, n_rows, n_trees, n_leaves)
     query = draw_leaves(rng, n_queries, n_trees, n_leaves + 1)
@@ -138,9 +144,11 @@ def test_the_search_keeps_no_matrix_of_affinities():
 def test_a_search_that_does_not_fit_is_refused(monkeypatch, rng):
     train = pack_leaves(draw_leaves(rng, 50, 5, 3))
     monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: 1000)
-    for work in (lambda: nearest(train, np.zeros((9, 5), int), 40),
-                 lambda: count_affinities(train, np.zeros((90, 5), int)),
-                 lambda: pack_leaves(np.zeros((900, 5), int))):  # fmt: skip
+    for work in (
+        lambda: nearest(train, np.zeros((9, 5), int), 40),
+        lambda: count_affinities(train, np.zeros((90, 5), int)),
+        lambda: pack_leaves(np.zeros((900, 5), int)),
+    ):
         with pytest.raises(MemoryLimitExceeded, match="would need about"):
             work()
 

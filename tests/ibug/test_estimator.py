@@ -100,11 +100,17 @@ def test_nothing_to_tune_holds_nothing_out(table):
     "base",
     [
         RandomForestRegressor(10, random_state=0),
-        BoostedEnsembleRegressor(stopping=None, ensemble="virtual", n_trees=60, truncation_step=20,
-                                 depth=3, random_state=0),
+        BoostedEnsembleRegressor(
+            stopping=None,
+            ensemble="virtual",
+            n_trees=60,
+            truncation_step=20,
+            depth=3,
+            random_state=0,
+        ),
     ],
     ids=["random forest", "this project's"],
-)  # fmt: skip
+)
 def test_other_owned_models(table, base, new):
     X, y = table
     model = IBUGRegressor(base, random_state=0).fit(X[:210], y[:210])

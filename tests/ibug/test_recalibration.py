@@ -83,8 +83,11 @@ def test_a_setting_is_found_with_the_trees_that_count(of, n_trees, order, table,
     tuned = tune_neighbors(y_val, loc, near)
     mine = model.tuning_for(n_trees, order)
     np.testing.assert_allclose(mine.nll, tuned.nll, rtol=CANCELLED)
-    assert model.setting_for("tune", None, n_trees, order).n_neighbors == mine.n_neighbors[
-        mine.best] == tuned.n_neighbors[tuned.best]  # fmt: skip
+    assert (
+        model.setting_for("tune", None, n_trees, order).n_neighbors
+        == mine.n_neighbors[mine.best]
+        == tuned.n_neighbors[tuned.best]
+    )
 
 
 def test_a_fit_with_fewer_trees_and_a_choice_of_them_agree(table, gbm, given):
@@ -115,8 +118,9 @@ def test_all_methods_take_the_same_trees(table, given):
     assert not np.array_equal(scale, given.predict_distribution(X, 15).scale)
     # A neighbourhood knows its trees.
     np.testing.assert_array_equal(given.predict_distribution(near, 15).scale, scale)
-    np.testing.assert_array_equal(given.predict_posterior(near, "laplace", None, 15).scale,
-                                  scale / np.sqrt(2.0))  # fmt: skip
+    np.testing.assert_array_equal(
+        given.predict_posterior(near, "laplace", None, 15).scale, scale / np.sqrt(2.0)
+    )
     np.testing.assert_array_equal(
         given.score_families(X, y, n_neighbors=15, **choice).nll,
         given.score_families(near, y, n_neighbors=15).nll,

@@ -27,9 +27,13 @@ def test_a_family_that_is_fitted_by_likelihood_covers_ties(kind, scoring):
     X, y = make_rows(kind, seed=1)
     model = IBUGRegressor(
         HistGradientBoostingRegressor(max_iter=30, max_leaf_nodes=8),
-        n_neighbors=61, posterior="tune", posterior_fit="likelihood", scoring=scoring,
-        random_state=0, n_jobs=1,
-    ).fit(X[:1000], y[:1000])  # fmt: skip
+        n_neighbors=61,
+        posterior="tune",
+        posterior_fit="likelihood",
+        scoring=scoring,
+        random_state=0,
+        n_jobs=1,
+    ).fit(X[:1000], y[:1000])
     lower, upper = model.predict_distribution(X[1000:]).interval(0.9)
     # A Student t had 0.61 of the zeros and 0.80 of the counts. Other seeds give 0.886 to 0.954; of
     # 2,000 rows 90 % has a std of 0.7 %.
@@ -40,9 +44,13 @@ def test_a_family_that_is_fitted_by_likelihood_covers_ties(kind, scoring):
 def test_the_family_is_the_best_by_the_score_that_was_asked_for(scoring, monkeypatch):
     X, y = make_rows("counts", n=300)
     model = IBUGRegressor(
-        HistGradientBoostingRegressor(max_iter=20), n_neighbors=31, posterior="tune",
-        scoring=scoring, random_state=0, n_jobs=1,
-    ).fit(X, y)  # fmt: skip
+        HistGradientBoostingRegressor(max_iter=20),
+        n_neighbors=31,
+        posterior="tune",
+        scoring=scoring,
+        random_state=0,
+        n_jobs=1,
+    ).fit(X, y)
     near, y_near = model.validation_, model.y_validation_
     means = {}
     for name, family in FAMILIES.items():

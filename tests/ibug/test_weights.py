@@ -102,8 +102,11 @@ def test_whole_weights_in_the_neighbourhood_equal_repeated_rows(
     law_of_weights, other = weighted.predict_distribution(new), repeated.predict_distribution(new)
     np.testing.assert_allclose(law_of_weights.scale, other.scale, rtol=1e-7)
     for name, given_ in (
-        ("logpdf", y_new), ("cdf", y_new), ("crps", y_new), ("quantile", [0.1, 0.6])
-    ):  # fmt: skip
+        ("logpdf", y_new),
+        ("cdf", y_new),
+        ("crps", y_new),
+        ("quantile", [0.1, 0.6]),
+    ):
         left, right = (getattr(law, name)(given_) for law in (law_of_weights, other))
         np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-7)
 
@@ -157,9 +160,11 @@ def test_rows_that_tune_count_as_often_as_they_weigh(table, posterior, scoring):
     X, y, weight = X[kept], y[kept], weight[kept]
     fitted, tuned = hold_out(len(y), 0.2, 0)
     repeated = IBUGRegressor(base, **options).fit(
-        X[fitted].repeat(weight[fitted], axis=0), y[fitted].repeat(weight[fitted]),
-        X[tuned].repeat(weight[tuned], axis=0), y[tuned].repeat(weight[tuned]),
-    )  # fmt: skip
+        X[fitted].repeat(weight[fitted], axis=0),
+        y[fitted].repeat(weight[fitted]),
+        X[tuned].repeat(weight[tuned], axis=0),
+        y[tuned].repeat(weight[tuned]),
+    )
     for name in ("n_neighbors_", "posterior_"):
         assert getattr(weighted, name) == getattr(repeated, name)
     for name in ("min_scale_", "gamma_", "delta_"):

@@ -66,8 +66,9 @@ def scored_by(method, task):
 def tables():
     return {
         (method, task): scored_by(method, task)
-        for method in PLANS for task in ("regression", "classification")
-    }  # fmt: skip
+        for method in PLANS
+        for task in ("regression", "classification")
+    }
 
 
 class Reads:
@@ -109,9 +110,10 @@ def test_every_lens_answers_with_trees_and_with_the_law_and_names_what_it_reads(
             own = {knob.key for knob in lens.knobs}
             assert shown.keys <= {*lens.asks, *lens.shows, *own}, key
             texts = " ".join(
-                text for section in sections
+                text
+                for section in sections
                 for text in ([section.text] if isinstance(section.text, str) else section.text)
-            )  # fmt: skip
+            )
             assert not texts or WORDS.fullmatch(texts), key
             assert bool(sections) != (key in DRAWN), key
             assert "nan" not in texts.split(), key
@@ -225,8 +227,16 @@ def test_the_command_asks_what_the_page_asks_about_a_row(tables, method, tmp_pat
     assert answers["leaves"].table[1][0] == "7 (this row)"
     if method == "sglb":
         (tmp_path / "rows.csv").write_text(make_frame("regression", 60).to_csv(index=False))
-        words = ["explain", str(tmp_path / "rows.csv"), "--target=y", "--row=7", "--trees=20",
-                 "--ensemble=virtual", "--unfamiliarity=no", "--quiet"]  # fmt: skip
+        words = [
+            "explain",
+            str(tmp_path / "rows.csv"),
+            "--target=y",
+            "--row=7",
+            "--trees=20",
+            "--ensemble=virtual",
+            "--unfamiliarity=no",
+            "--quiet",
+        ]
         assert main([*words, "--json", "--ask=law", "--ask=leaves"]) == 0
         record = json.loads(capsys.readouterr().out)
         assert [*record["answers"]] == ["law", "leaves"]

@@ -51,8 +51,12 @@ def theirs_and_ours(reference_dir, leaf_model):
 # of the mean gradient is above 1e-4; ours end at 1e-10. The difference reaches 9e-5 in the mean of
 # 30 probabilities, 1.1e-4 in their mean std and 1.3e-4 in its sum with another std. It is theirs:
 # see the next test.
-STOPPED_EARLY = {"prediction": 1e-4, "epistemic_std": 1e-4, "aleatoric_std": 2e-4,
-                 "total_std": 2e-4}  # fmt: skip
+STOPPED_EARLY = {
+    "prediction": 1e-4,
+    "epistemic_std": 1e-4,
+    "aleatoric_std": 2e-4,
+    "total_std": 2e-4,
+}
 
 
 @pytest.mark.parity

@@ -73,9 +73,9 @@ def test_equals_scikit_learn_in_every_leaf(bent, rng):
     scores = score(bent, X, "clip")
     n_rows = np.diff(table.begin)[numbers]
     for conditional, field in enumerate(("novelty", "conditional_novelty")):
-        z = np.column_stack([
-            naive.tree_z(bent.X, X, table, numbers, t, conditional) for t in range(table.n_trees)
-        ])  # fmt: skip
+        z = np.column_stack(
+            [naive.tree_z(bent.X, X, table, numbers, t, conditional) for t in range(table.n_trees)]
+        )
         np.testing.assert_allclose(getattr(scores, field), z.mean(axis=1), rtol=0, atol=1e-7)
         spread = naive.weighted_spread(z, n_rows)
         np.testing.assert_allclose(getattr(scores, f"{field}_std"), spread, rtol=0, atol=1e-7)
@@ -121,10 +121,19 @@ def test_order_of_rows_and_powers_of_two_change_nothing(seed, bent):
     _, numbers, *_ = parts(bent, new)
     inference = fit_inference(np.zeros(len(bent.table.rows)), bent.table, n_jobs=1)
     scores = [
-        score_novelty(rows, numbers, np.zeros(numbers.shape), f.table, f.scaling, f.model,
-                      inference, "rise", n_jobs=1).novelty
+        score_novelty(
+            rows,
+            numbers,
+            np.zeros(numbers.shape),
+            f.table,
+            f.scaling,
+            f.model,
+            inference,
+            "rise",
+            n_jobs=1,
+        ).novelty
         for rows, f in ((new, bent), (new * factors, other))
-    ]  # fmt: skip
+    ]
     # Sums over the rows run in another order: some 40 roundings, condition below 1e4.
     np.testing.assert_allclose(*scores, rtol=0, atol=1e-8)
 

@@ -60,7 +60,7 @@ CASES = [
     *((key, task) for key, own in METHODS.items() for task in own.builders if task in TARGETS),
     ("calibrated", "regression"),
     ("average", "regression"),
-]  # fmt: skip
+]
 EACH = pytest.mark.parametrize(("key", "task"), CASES, ids=lambda part: part)
 SEEDLESS = {"conformal_linear", "distance", "calibrated", "knn_cb"}
 GBM = {"n_estimators": 40, "max_depth": 2, "random_state": 0}
@@ -180,9 +180,12 @@ def test_impossible_rows_and_targets_are_one_sentence(key, task):
     target = TARGETS["regression" if task == "novelty" else task]
     two = target[[Y.argmin(), Y.argmax()]]
     for rows in (
-        np.array([[np.inf], [1.0]]), np.array([["a"], ["b"]]), np.zeros((2, 0)), np.zeros((0, 2)),
+        np.array([[np.inf], [1.0]]),
+        np.array([["a"], ["b"]]),
+        np.zeros((2, 0)),
+        np.zeros((0, 2)),
         pd.DataFrame({"x": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
-    ):  # fmt: skip
+    ):
         with refused():
             model.fit(rows, two[: len(rows)])
     if task == "novelty":

@@ -128,10 +128,15 @@ def printed(folder):
     codes = {"command": IN_THE_COMMAND, "code": IN_EXPORTED_CODE, "page": ON_THE_PAGE}
     paths = os.pathsep.join([str(folder), str(ROOT)])
     done = subprocess.run(
-        [sys.executable, "-c", IN_ONE_PROCESS, *map(str, arguments)], capture_output=True,
-        text=True, input=json.dumps(codes), cwd=ROOT, env={**os.environ, "PYTHONPATH": paths},
-        timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", IN_ONE_PROCESS, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        input=json.dumps(codes),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": paths},
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.strip().splitlines()[-1])
 

@@ -33,21 +33,43 @@ from gbuq_core.errors import InvalidParameter
 
 SHARED = {"n_jobs": (0,), "random_state": ("x",)}
 BOOSTED = SHARED | {
-    "method": ("forest", None), "ensemble": ("real",), "n_members": (2.5, True),
-    "n_trees": (10**6,), "learning_rate": ("fast",), "temperature": ("hot", 0.0, math.nan, None),
-    "leaf_noise": (1,), "leaf_estimation": ("exact",), "standardize_target": ("yes",),
-    "l2": (-1.0, math.inf), "max_bins": (1, 256), "engine": ("gpu",), "n_jobs": (0, "all"),
+    "method": ("forest", None),
+    "ensemble": ("real",),
+    "n_members": (2.5, True),
+    "n_trees": (10**6,),
+    "learning_rate": ("fast",),
+    "temperature": ("hot", 0.0, math.nan, None),
+    "leaf_noise": (1,),
+    "leaf_estimation": ("exact",),
+    "standardize_target": ("yes",),
+    "l2": (-1.0, math.inf),
+    "max_bins": (1, 256),
+    "engine": ("gpu",),
+    "n_jobs": (0, "all"),
     "categorical_features": (["z"],),
-}  # fmt: skip
+}
 SOFT = SHARED | {
-    "depth": (7, True), "leaf": ("quadratic",), "rank": (-1,), "beta": (0.0, "hard"),
-    "prior_scale": (-1.0,), "n_steps": (0,), "learning_rate": (2.0, 0.0), "n_draws": (0,),
-    "n_gradient_draws": (0,), "n_restarts": (0,), "batch_size": (0,), "flat_tolerance": (math.nan,),
+    "depth": (7, True),
+    "leaf": ("quadratic",),
+    "rank": (-1,),
+    "beta": (0.0, "hard"),
+    "prior_scale": (-1.0,),
+    "n_steps": (0,),
+    "learning_rate": (2.0, 0.0),
+    "n_draws": (0,),
+    "n_gradient_draws": (0,),
+    "n_restarts": (0,),
+    "batch_size": (0,),
+    "flat_tolerance": (math.nan,),
     "categorical_features": (["z"],),
-}  # fmt: skip
+}
 MACAU = SHARED | {"leaf_model": ("quadratic",), "combine": ("sum",), "tail": ("long",)}
-FOREST = SHARED | {"n_groups": (1,), "trees_per_group": (0,), "max_depth": (2.5,),
-                   "independent": ("yes",)}  # fmt: skip
+FOREST = SHARED | {
+    "n_groups": (1,),
+    "trees_per_group": (0,),
+    "max_depth": (2.5,),
+    "independent": ("yes",),
+}
 BAD = {
     BoostedEnsembleRegressor: BOOSTED,
     BoostedEnsembleClassifier: BOOSTED,

@@ -9,11 +9,13 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import find_resolution, log_scores
 
 CASES = {
-    "tenths": (np.arange(300) / 10.0, 0.1), "fives": (np.arange(40) * 5.0, 5.0),
+    "tenths": (np.arange(300) / 10.0, 0.1),
+    "fives": (np.arange(40) * 5.0, 5.0),
     "one odd value in 200": (np.r_[np.arange(199.0), 0.123], 1.0),
     "three odd values in 200": (np.r_[np.arange(197.0), 0.5, 1.5, 2.5], 0.5),
-    "constant": (np.ones(5), 1.0), "hundreds": (np.array([100.0, 300.0, 1200.0]), 100.0),
-}  # fmt: skip
+    "constant": (np.ones(5), 1.0),
+    "hundreds": (np.array([100.0, 300.0, 1200.0]), 100.0),
+}
 
 
 @pytest.mark.parametrize(("y", "expected"), CASES.values(), ids=CASES)

@@ -63,9 +63,14 @@ def test_weights_reach_it_where_metadata_is_routed(name):
         weighted = scorer(name).set_score_request(sample_weight=True)
         model = clone(MODEL).set_fit_request(sample_weight=False)  # the scores alone are weighted
         results = cross_validate(
-            model, X, Y, cv=CV, scoring=weighted, params={"sample_weight": WEIGHT},
+            model,
+            X,
+            Y,
+            cv=CV,
+            scoring=weighted,
+            params={"sample_weight": WEIGHT},
             return_estimator=True,
-        )  # fmt: skip
+        )
         search = GridSearchCV(model, GRID, cv=CV, scoring=weighted, refit=False)
         search.fit(X, Y, sample_weight=WEIGHT)
     for score, (_, b), fitted in zip(
@@ -106,20 +111,23 @@ def test_it_is_cloned_pickled_and_public():
         (lambda model: get_scorer("no such"), InvalidParameter, "There is no scorer 'no such'"),
         (
             lambda model: scorer("neg_crps")(LinearRegression().fit(X, Y), X, Y),
-            InvalidParameter, "LinearRegression has no predict_distribution",
+            InvalidParameter,
+            "LinearRegression has no predict_distribution",
         ),
         (lambda model: scorer("neg_crps")(model, X, Y[1:]), InvalidData, "each of the 90 rows"),
         (lambda model: scorer("coverage")(model, X, Y[1:]), InvalidData, "y has 89 values"),
         (
             lambda model: scorer("neg_nll")(model, X, Y, np.zeros(90)),
-            InvalidData, "sample_weight must hold 90",
+            InvalidData,
+            "sample_weight must hold 90",
         ),
         (
             lambda model: scorer("neg_nll")(model, X, Y, -WEIGHT),
-            InvalidData, "sample_weight must be at least 0",
+            InvalidData,
+            "sample_weight must be at least 0",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_scored_is_refused_in_a_sentence(ask, error, words):
     model = EuclideanNeighborsRegressor(random_state=0).fit(X, Y)
     with pytest.raises(error, match=words):

@@ -53,8 +53,14 @@ from gbuq_core.baselines import (
 from gbuq_core.trees.importers import leaf_source
 
 T = 12
-CAT = {"iterations": T, "depth": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1,
-       "random_seed": 0}  # fmt: skip
+CAT = {
+    "iterations": T,
+    "depth": 3,
+    "verbose": 0,
+    "allow_writing_files": False,
+    "thread_count": 1,
+    "random_seed": 0,
+}
 NORMAL = {"loss_function": "RMSEWithUncertainty"}
 LGB = {"n_estimators": T, "num_leaves": 7, "n_jobs": 1, "verbose": -1}
 XGB = {"n_estimators": T, "max_depth": 3, "n_jobs": 1}
@@ -78,9 +84,11 @@ def mixed(X):
     """The same rows with text, many levels, gaps and flags."""
     shop = (np.abs(X["b c"]) * 40).astype(int) % 40
     return X.assign(
-        a=X["a"].where(X["d"] < 1.2), colour=np.where(X["d"] > 0.0, "red", "<b>"), shop=shop,
+        a=X["a"].where(X["d"] < 1.2),
+        colour=np.where(X["d"] > 0.0, "red", "<b>"),
+        shop=shop,
         open=X["b c"] > 0.3,
-    )  # fmt: skip
+    )
 
 
 X, Y = table(150, 0)
@@ -132,9 +140,14 @@ def average():
 def empty_leaves():
     """A forest of half of the rows, so that some leaves are empty."""
     forest = LGBMRegressor(
-        boosting_type="rf", n_estimators=8, bagging_freq=1, bagging_fraction=0.5, verbose=-1,
-        min_child_samples=2, random_state=0,
-    ).fit(X, Y)  # fmt: skip
+        boosting_type="rf",
+        n_estimators=8,
+        bagging_freq=1,
+        bagging_fraction=0.5,
+        verbose=-1,
+        min_child_samples=2,
+        random_state=0,
+    ).fit(X, Y)
     return MacauRegressor("basic", forest, tail="clip").fit(X[:40], Y[:40])
 
 
@@ -145,102 +158,140 @@ def virtual(model, **options):
 # name: (the fitted model, the rows that it is asked about)
 MODELS = {
     "boosted": lambda: on(BoostedEnsembleRegressor(**OWN, **GROUPS), MIXED, Y),
-    "boosted virtual": lambda: on(BoostedEnsembleRegressor(
-        **{**OWN, "n_trees": 30}, ensemble="virtual", truncation_step=5)),
-    "boosted cyclical": lambda: on(BoostedEnsembleRegressor(
-        **OWN, method="cbsglb", cycle_length=4)),
+    "boosted virtual": lambda: on(
+        BoostedEnsembleRegressor(**{**OWN, "n_trees": 30}, ensemble="virtual", truncation_step=5)
+    ),
+    "boosted cyclical": lambda: on(
+        BoostedEnsembleRegressor(**OWN, method="cbsglb", cycle_length=4)
+    ),
     "stacked": lambda: on(
-        StackedRegressor(BoostedEnsembleRegressor(**OWN), random_state=0), MIXED[:60], Y[:60]),
+        StackedRegressor(BoostedEnsembleRegressor(**OWN), random_state=0), MIXED[:60], Y[:60]
+    ),
     "stacked classes": lambda: on(
-        StackedClassifier(BoostedEnsembleClassifier(**OWN), random_state=0), MIXED[:60], TWO[:60]),
+        StackedClassifier(BoostedEnsembleClassifier(**OWN), random_state=0), MIXED[:60], TWO[:60]
+    ),
     "boosted clocks": lambda: on(BoostedEnsembleRegressor(**CLOCKS)),
-    "boosted cyclical clocks": lambda: on(BoostedEnsembleRegressor(
-        **CLOCKS, method="cbsglb", cycle_length=4, burn_in_cycles=1)),
-    "boosted catboost clocks": lambda: on(BoostedEnsembleRegressor(
-        **CLOCKS, engine="catboost", target="log"), X, np.exp(Y / 3)),
-    "boosted balanced": lambda: on(BoostedEnsembleClassifier(
-        **CLOCKS, ensemble="virtual", truncation_step=2, class_weight="balanced"), X, THREE),
+    "boosted cyclical clocks": lambda: on(
+        BoostedEnsembleRegressor(**CLOCKS, method="cbsglb", cycle_length=4, burn_in_cycles=1)
+    ),
+    "boosted catboost clocks": lambda: on(
+        BoostedEnsembleRegressor(**CLOCKS, engine="catboost", target="log"), X, np.exp(Y / 3)
+    ),
+    "boosted balanced": lambda: on(
+        BoostedEnsembleClassifier(
+            **CLOCKS, ensemble="virtual", truncation_step=2, class_weight="balanced"
+        ),
+        X,
+        THREE,
+    ),
     "boosted log": lambda: on(BoostedEnsembleRegressor(**OWN, target="log"), X, np.exp(Y / 3)),
     "boosted catboost": lambda: on(BoostedEnsembleRegressor(**OWN, engine="catboost")),
     "boosted two": lambda: on(BoostedEnsembleClassifier(**OWN), X, TWO),
     "boosted three": lambda: on(BoostedEnsembleClassifier(**OWN, **GROUPS), MIXED, THREE),
-    "boosted class clocks": lambda: on(BoostedEnsembleClassifier(
-        **CLOCKS, class_weight={"yes": 2.0, "no": 1.0}), X, TWO),
-    "virtual catboost": lambda: virtual(CatBoostRegressor(
-        **CAT, **NORMAL, posterior_sampling=True)),
+    "boosted class clocks": lambda: on(
+        BoostedEnsembleClassifier(**CLOCKS, class_weight={"yes": 2.0, "no": 1.0}), X, TWO
+    ),
+    "virtual catboost": lambda: virtual(
+        CatBoostRegressor(**CAT, **NORMAL, posterior_sampling=True)
+    ),
     "virtual catboost classes": lambda: VirtualEnsemble(CatBoostClassifier(**CAT).fit(X, TWO), 2),
     "virtual lightgbm": lambda: virtual(LGBMRegressor(**LGB)),
     "virtual lightgbm classes": lambda: VirtualEnsemble(LGBMClassifier(**LGB).fit(X, THREE), 2),
     "virtual xgboost": lambda: virtual(XGBRegressor(**XGB)),
-    "virtual xgboost stopped": lambda: VirtualEnsemble(stopped(
-        XGBRegressor(**{**XGB, "n_estimators": 40}, early_stopping_rounds=2, learning_rate=0.7),
-        verbose=False), 1, 0.0),
+    "virtual xgboost stopped": lambda: VirtualEnsemble(
+        stopped(
+            XGBRegressor(**{**XGB, "n_estimators": 40}, early_stopping_rounds=2, learning_rate=0.7),
+            verbose=False,
+        ),
+        1,
+        0.0,
+    ),
     "virtual xgboost classes": lambda: VirtualEnsemble(
-        XGBClassifier(**XGB).fit(X, np.digitize(Y, [4.5, 5.5])), 2),
+        XGBClassifier(**XGB).fit(X, np.digitize(Y, [4.5, 5.5])), 2
+    ),
     "virtual histogram": lambda: virtual(HistGradientBoostingRegressor(max_iter=T)),
     "ibug": lambda: ibug(None),
     "ibug catboost": lambda: ibug(CatBoostRegressor(**CAT), posterior="tune"),
     "ibug lightgbm": lambda: ibug(LGBMRegressor(**LGB), scoring="crps"),
-    "ibug stopped lightgbm": lambda: ibug(stopped(
-        LGBMRegressor(**{**LGB, "n_estimators": 40}, learning_rate=0.7),
-        callbacks=[early_stopping(2, verbose=False)]), *HELD),
+    "ibug stopped lightgbm": lambda: ibug(
+        stopped(
+            LGBMRegressor(**{**LGB, "n_estimators": 40}, learning_rate=0.7),
+            callbacks=[early_stopping(2, verbose=False)],
+        ),
+        *HELD,
+    ),
     "ibug booster": lambda: ibug(fitted(LGBMRegressor(**LGB)).booster_, *HELD),
     "ibug xgboost": lambda: ibug(XGBRegressor(**XGB), n_trees_sampled=7, tree_order="random"),
     "ibug source": lambda: ibug(leaf_source(fitted(XGBRegressor(**XGB)).get_booster()), *HELD),
     "ibug forest": lambda: ibug(RandomForestRegressor(T, max_depth=5, random_state=0)),
     "ibug extra trees": lambda: ibug(
-        ExtraTreesRegressor(T, max_depth=5, random_state=0), posterior="student-t"),
+        ExtraTreesRegressor(T, max_depth=5, random_state=0), posterior="student-t"
+    ),
     "ibug gradient boosting": lambda: ibug(
-        GradientBoostingRegressor(n_estimators=T, loss="huber", random_state=0)),
+        GradientBoostingRegressor(n_estimators=T, loss="huber", random_state=0)
+    ),
     "ibug from zero": lambda: ibug(
-        GradientBoostingRegressor(n_estimators=T, init="zero", random_state=0)),
+        GradientBoostingRegressor(n_estimators=T, init="zero", random_state=0)
+    ),
     "ibug histogram": lambda: ibug(HistGradientBoostingRegressor(max_iter=T)),
-    "ibug frozen": lambda: ibug(FrozenEstimator(fitted(RandomForestRegressor(
-        T, max_depth=4, random_state=0))), *HELD),
+    "ibug frozen": lambda: ibug(
+        FrozenEstimator(fitted(RandomForestRegressor(T, max_depth=4, random_state=0))), *HELD
+    ),
     "ibug own": lambda: ibug(BoostedEnsembleRegressor(**OWN), n_neighbors=8),
     "ibug fitted own": lambda: ibug(fitted(BoostedEnsembleRegressor(**OWN)), *HELD),
     "ibug untuned": lambda: IBUGRegressor(fitted(LGBMRegressor(**LGB)), n_neighbors=6).fit(
-        X.to_numpy(), Y),
+        X.to_numpy(), Y
+    ),
     "ibug wide": lambda: IBUGRegressor(  # more than 255 leaves a tree: codes of two bytes
-        RandomForestRegressor(3, random_state=0), n_neighbors=5, random_state=0).fit(
-        *(np.asarray(part) for part in table(700, 4))),
+        RandomForestRegressor(3, random_state=0), n_neighbors=5, random_state=0
+    ).fit(*(np.asarray(part) for part in table(700, 4))),
     "ibug weighted text": lambda: IBUGRegressor(LGBMRegressor(**LGB), random_state=0).fit(
-        MIXED[["a", "colour"]], Y, sample_weight=np.arange(150) % 5 / 2.0),
+        MIXED[["a", "colour"]], Y, sample_weight=np.arange(150) % 5 / 2.0
+    ),
     "macau": lambda: MacauRegressor(**LEAVES).fit(X, Y),
     "macau path": lambda: MacauRegressor(**LEAVES, leaf_features="path").fit(X, Y),
     "macau mixed leaves": lambda: MacauRegressor(
-        n_trees=8, max_leaves=30, min_child_samples=2, random_state=0).fit(X, Y),
+        n_trees=8, max_leaves=30, min_child_samples=2, random_state=0
+    ).fit(X, Y),
     "macau text": lambda: MacauRegressor(**LEAVES).fit(MIXED[["a", "colour"]], Y),
     "macau empty leaves": empty_leaves,
     "macau two": lambda: MacauClassifier(**LEAVES).fit(X, TWO),
     "macau three": lambda: MacauClassifier(**LEAVES).fit(X, THREE),
     "macau basic classes": lambda: MacauClassifier("basic", **LEAVES).fit(X, THREE),
     "soft": lambda: soft().fit(MIXED, Y),
-    "soft mean": lambda: VariationalSoftTreeRegressor(
-        **SOFT, output="mean", leaf="constant").fit(X, Y),
+    "soft mean": lambda: VariationalSoftTreeRegressor(**SOFT, output="mean", leaf="constant").fit(
+        X, Y
+    ),
     "soft classes": lambda: VariationalSoftTreeClassifier(**SOFT).fit(
-        X, np.digitize(Y, [5, 6]) * 2),
+        X, np.digitize(Y, [5, 6]) * 2
+    ),
     "soft sum": lambda: VariationalSoftGBMRegressor(**SOFT, n_trees=3).fit(X, Y),
     "calibrated": lambda: calibrated(BoostedEnsembleRegressor(**OWN)),
     "calibrated clocks": lambda: calibrated(BoostedEnsembleRegressor(**OWN), "two_clocks"),
     "calibrated conformal": lambda: calibrated(BoostedEnsembleRegressor(**OWN), "conformal"),
     "calibrated isotonic": lambda: calibrated(
-        BoostedEnsembleRegressor(**OWN), "isotonic", tails="normal"),
-    "calibrated weights": lambda: on(CalibratedRegressor(
-        BoostedEnsembleRegressor(**OWN), "conformal", random_state=0),
-        sample_weight=np.arange(150) % 5),
+        BoostedEnsembleRegressor(**OWN), "isotonic", tails="normal"
+    ),
+    "calibrated weights": lambda: on(
+        CalibratedRegressor(BoostedEnsembleRegressor(**OWN), "conformal", random_state=0),
+        sample_weight=np.arange(150) % 5,
+    ),
     "calibrated fitted": lambda: calibrated(on(BoostedEnsembleRegressor(**OWN)), "two_clocks"),
     "calibrated frozen": lambda: calibrated(FrozenEstimator(on(BoostedEnsembleRegressor(**OWN)))),
     "calibrated catboost": lambda: calibrated(CatBoostRegressor(**CAT, **NORMAL), "two_clocks"),
     "calibrated fitted catboost": lambda: calibrated(
-        fitted(CatBoostRegressor(**CAT, **NORMAL)), "conformal"),
+        fitted(CatBoostRegressor(**CAT, **NORMAL)), "conformal"
+    ),
     "calibrated own shape": lambda: calibrated(soft(), shape="own"),
-    "calibrated ibug": lambda: calibrated(IBUGRegressor(RandomForestRegressor(
-        T, random_state=0), random_state=0)),
+    "calibrated ibug": lambda: calibrated(
+        IBUGRegressor(RandomForestRegressor(T, random_state=0), random_state=0)
+    ),
     "unfamiliarity": lambda: UnfamiliarityScore(
-        ["range", "distance", "knowledge"], random_state=3).fit(MIXED[:60], Y[:60]),
+        ["range", "distance", "knowledge"], random_state=3
+    ).fit(MIXED[:60], Y[:60]),
     "unfamiliarity of classes": lambda: UnfamiliarityScore(
-        ["novelty", "affinity"], random_state=3).fit(X[:60], THREE[:60]),
+        ["novelty", "affinity"], random_state=3
+    ).fit(X[:60], THREE[:60]),
     "forest variance": lambda: ForestVarianceRegressor(**SMALL).fit(X, Y),
     "no split": lambda: ForestVarianceRegressor(**SMALL, min_child_samples=149).fit(X, Y),
     "gaussian nll": lambda: GaussianNLLRegressor(**SMALL).fit(X, Y),
@@ -251,21 +302,23 @@ MODELS = {
     "catboost": lambda: CatBoostUncertaintyRegressor(20, random_state=0, n_jobs=1).fit(X, Y),
     "ngboost": lambda: NGBoostRegressor(n_trees=4, subsample=0.5, random_state=0).fit(X, Y),
     "forests": lambda: ForestEnsembleRegressor(3, 4, random_state=0).fit(X, Y),
-    "forests of text": lambda: ForestEnsembleRegressor(
-        3, 2, independent=True, random_state=0).fit(MIXED[["a", "colour"]], Y),
+    "forests of text": lambda: ForestEnsembleRegressor(3, 2, independent=True, random_state=0).fit(
+        MIXED[["a", "colour"]], Y
+    ),
     "forests of classes": lambda: ForestEnsembleClassifier(3, 4, random_state=0).fit(X, THREE),
     "isolation": lambda: IsolationForestScore(8, 50, random_state=0).fit(X),
     "distance": lambda: DistanceScore(4).fit(X),
     "neighbours": lambda: EuclideanNeighborsRegressor(random_state=0).fit(X, Y),
     "neighbours of a forest": lambda: EuclideanNeighborsRegressor(
-        fitted(RandomForestRegressor(5, random_state=0)), random_state=0).fit(
-        X.to_numpy(), Y, HELD[0].to_numpy(), HELD[1]),
+        fitted(RandomForestRegressor(5, random_state=0)), random_state=0
+    ).fit(X.to_numpy(), Y, HELD[0].to_numpy(), HELD[1]),
     "neighbours of ours": lambda: EuclideanNeighborsRegressor(
-        BoostedEnsembleRegressor(**OWN), scoring="crps", random_state=0).fit(X, Y),
+        BoostedEnsembleRegressor(**OWN), scoring="crps", random_state=0
+    ).fit(X, Y),
     "process": lambda: GaussianProcessBaseline(5, random_state=0).fit(X, Y),
     "xbart": lambda: XBARTRegressor(3, 4, random_state=0).fit(X, Y),
     "average": average,
-}  # fmt: skip
+}
 
 
 @functools.cache
@@ -313,8 +366,18 @@ ASKED = {
     "staged_members": (), "predict_interval": (0.8,), "kneighbors": (4,), "scale_path": ([2, 3],),
     "sample_functions": (3,), "find_neighborhood": (5,), "leaf_indices": (),
 }  # fmt: skip
-KNOWN = ("classes_", "feature_importances_", "validation_", "tuning_", "held_out_", "clocks_",
-         "memory_bytes_", "n_trees_", "held_out_outside_", "member_seeds_")  # fmt: skip
+KNOWN = (
+    "classes_",
+    "feature_importances_",
+    "validation_",
+    "tuning_",
+    "held_out_",
+    "clocks_",
+    "memory_bytes_",
+    "n_trees_",
+    "held_out_outside_",
+    "member_seeds_",
+)
 
 
 FEW = ("predict", "predict_proba", "predict_uncertainty", "score_novelty", "judge")

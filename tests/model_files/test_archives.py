@@ -44,11 +44,19 @@ def members_of(content):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"a,b\n1,2\n", b"\x80\x04\x95junk", bytes(1000), npz(a=np.arange(3)),
-     zipped([]), zipped([("header.json", "{}")]), zipped([("header.json", "[1]")]),
-     zipped([("header.json", '{"format": "other"}')])],
+    [
+        b"",
+        b"a,b\n1,2\n",
+        b"\x80\x04\x95junk",
+        bytes(1000),
+        npz(a=np.arange(3)),
+        zipped([]),
+        zipped([("header.json", "{}")]),
+        zipped([("header.json", "[1]")]),
+        zipped([("header.json", '{"format": "other"}')]),
+    ],
     ids=["empty", "csv", "pickle", "zeros", "npz", "empty zip", "no format", "list", "other"],
-)  # fmt: skip
+)
 def test_foreign_files_are_refused(content):
     assert refusal(content).startswith("This is not a gbuq model file")
 

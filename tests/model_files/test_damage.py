@@ -17,12 +17,32 @@ from tests.model_files.saved_models import FEW, MODELS, answers, file_of, model_
 
 # CatBoost's own reader judges its models, and survives not all of them.
 DAMAGED = [name for name in MODELS if "catboost" not in name and name != "ibug"]
-ODD = (None, True, -1, 0, 3, 2**70, 1e300, float("nan"), "odd", "", [], {}, [[]], {"same": 0},
-       {"same": 10**6}, {"tuple": [1, "a"]}, {"array": "f8", "from": 0, "shape": [3]},
-       {"class": "Bins", "fields": {}},
-       {"class": "os.system", "fields": {}}, {"number": "<f8", "value": "x"},
-       {"few": "<i8"}, {"of": "lightgbm.Booster", "value": {}},
-       {"labels": "|O", "values": [[1]]}, {"dict": [[1, 2]]})  # fmt: skip
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    3,
+    2**70,
+    1e300,
+    float("nan"),
+    "odd",
+    "",
+    [],
+    {},
+    [[]],
+    {"same": 0},
+    {"same": 10**6},
+    {"tuple": [1, "a"]},
+    {"array": "f8", "from": 0, "shape": [3]},
+    {"class": "Bins", "fields": {}},
+    {"class": "os.system", "fields": {}},
+    {"number": "<f8", "value": "x"},
+    {"few": "<i8"},
+    {"of": "lightgbm.Booster", "value": {}},
+    {"labels": "|O", "values": [[1]]},
+    {"dict": [[1, 2]]},
+)
 
 
 def places(value, path=()):
@@ -201,7 +221,7 @@ LIES = {
     "conformal": [at("_residuals", 0, -1.0)],
     "quantiles": [at("quantiles_", 0, 0.9)],
     "xbart": [at("noise_variances_", 0, -1.0), lambda model: setattr(model, "n_kept_", 99)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "number"), [(n, k) for n in LIES for k in range(len(LIES[n]))])
@@ -215,20 +235,35 @@ def test_what_no_fit_makes_is_refused(name, number):
 # Nodes of scikit-learn's and stochtree's trees, by the arrays that hold them.
 TREES = {
     ("ibug forest", "tree_"): [
-        ("left_child", 1, 0), ("left_child", 0, 10_000), ("right_child", 0, 1),
-        ("right_child", 2, -1), ("left_child", 0, -2), ("feature", 0, 3), ("feature", 0, -1),
-        ("sizes", 0, 0), ("sizes", 0, -5), ("sizes", 0, 2**62), ("n_features", 0, 2),
+        ("left_child", 1, 0),
+        ("left_child", 0, 10_000),
+        ("right_child", 0, 1),
+        ("right_child", 2, -1),
+        ("left_child", 0, -2),
+        ("feature", 0, 3),
+        ("feature", 0, -1),
+        ("sizes", 0, 0),
+        ("sizes", 0, -5),
+        ("sizes", 0, 2**62),
+        ("n_features", 0, 2),
         ("n_values", 0, 2),
     ],
     ("ibug histogram", "dict"): [
-        ("tree_left", 0, -1), ("tree_left", 0, 2**40), ("tree_right", 0, 1),
-        ("tree_feature_idx", 0, 3), ("tree_is_leaf", 0, 3), ("tree_depth", 0, -1),
+        ("tree_left", 0, -1),
+        ("tree_left", 0, 2**40),
+        ("tree_right", 0, 1),
+        ("tree_feature_idx", 0, 3),
+        ("tree_is_leaf", 0, 3),
+        ("tree_depth", 0, -1),
     ],
     ("xbart", "dict"): [
-        ("left", 0, 1000), ("right", 0, 0), ("split_index", 0, 3), ("sizes", 0, 2**62),
+        ("left", 0, 1000),
+        ("right", 0, 0),
+        ("split_index", 0, 3),
+        ("sizes", 0, 2**62),
         ("threshold", 0, np.nan),
     ],
-}  # fmt: skip
+}
 
 
 def named_arrays(node):

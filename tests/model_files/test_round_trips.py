@@ -52,9 +52,20 @@ def test_a_model_comes_back_bit_for_bit(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["boosted clocks", "ibug", "ibug lightgbm", "ibug histogram", "ibug own", "macau", "soft sum",
-     "calibrated clocks", "neighbours of ours", "quantiles", "average"],
-)  # fmt: skip
+    [
+        "boosted clocks",
+        "ibug",
+        "ibug lightgbm",
+        "ibug histogram",
+        "ibug own",
+        "macau",
+        "soft sum",
+        "calibrated clocks",
+        "neighbours of ours",
+        "quantiles",
+        "average",
+    ],
+)
 def test_what_was_loaded_is_fitted_again_as_before(name):
     again = load(file_of(name))
     rows = X if hasattr(again, "feature_names_in_") else X.to_numpy()
@@ -99,11 +110,17 @@ def test_numpy_opens_a_file_without_pickle():
 @pytest.mark.parametrize(
     "labels",
     [
-        ["b", "a"], np.array(["yes", "no"], dtype=object), [3, 1], np.array([3, 1], np.int8),
-        np.array([200, 1], np.uint8), [True, False], [0.0, 2.0], [" ", "\N{SNOWMAN}\n"],
+        ["b", "a"],
+        np.array(["yes", "no"], dtype=object),
+        [3, 1],
+        np.array([3, 1], np.int8),
+        np.array([200, 1], np.uint8),
+        [True, False],
+        [0.0, 2.0],
+        [" ", "\N{SNOWMAN}\n"],
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_class_labels_keep_their_type(labels):
     rows = np.arange(8.0)[:, None]
     model = BoostedEnsembleClassifier(**OWN).fit(rows, np.array(labels)[np.arange(8) % 2])
@@ -118,11 +135,13 @@ def test_class_labels_keep_their_type(labels):
         {"temperature": np.float64(3.0), "n_trees": np.int64(5)},
         {"categorical_features": np.array([1])},
         {"categorical_features": np.array([False, True, False])},
-        {"categorical_features": (1,)}, {"categorical_features": pd.Index([1])},
-        {"temperature": np.inf, "n_jobs": 2, "l2": 0.0}, {"random_state": None},
+        {"categorical_features": (1,)},
+        {"categorical_features": pd.Index([1])},
+        {"temperature": np.inf, "n_jobs": 2, "l2": 0.0},
+        {"random_state": None},
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_parameters_return_as_they_were_given(knobs):
     rows = np.column_stack([X.to_numpy()[:30, :2], np.arange(30) % 3])
     model = BoostedEnsembleRegressor(**{**OWN, **knobs}).fit(rows, Y[:30])

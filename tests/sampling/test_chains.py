@@ -142,9 +142,16 @@ def test_tiny_steps_recover_mean_and_covariance():
     """Against the truth, and against the exact law of the discretised chain."""
     target, h, noise = TARGETS["gaussian"], 0.02, 1.0
     chains = sample_mixture(
-        "nsgld", 20_000, 30, random_state=2, target=target, learning_rate=h, noise_scale=1.0,
-        gradient_noise=noise, start_extent=0.0,
-    )  # fmt: skip
+        "nsgld",
+        20_000,
+        30,
+        random_state=2,
+        target=target,
+        learning_rate=h,
+        noise_scale=1.0,
+        gradient_noise=noise,
+        start_extent=0.0,
+    )
     # Of the start exp(-1000 * 0.02 * 0.67) is left.
     values = chains.samples[:, 1000:].astype(np.float64)
     offsets = values - target.mean
@@ -290,9 +297,15 @@ def test_a_chain_that_runs_off_is_told_of():
     with pytest.warns(RuntimeWarning, match=r"^All 3 chains ran off to infinity, the first at"):
         # The largest curvature is 3.4: each step overshoots by a seventeenth.
         chains = sample_mixture(
-            "nsgld", 500, 3, random_state=0, target="gaussian", learning_rate=0.6, noise_scale=0.1,
+            "nsgld",
+            500,
+            3,
+            random_state=0,
+            target="gaussian",
+            learning_rate=0.6,
+            noise_scale=0.1,
             start_extent=1.0,
-        )  # fmt: skip
+        )
     assert np.all(chains.stopped_at > 0)
     for chain, stop in enumerate(chains.stopped_at):
         assert np.all(np.abs(chains.samples[chain, :stop]) <= kernels.FARTHEST)

@@ -43,9 +43,9 @@ def chains_from(samples, target="gaussians25", kept=None):
     density = TARGETS[target]
     kept = np.ones(n_steps, dtype=bool) if kept is None else kept
     labels = np.array([density.mode_of(part) for part in samples])
-    counts = np.array([
-        [(part[kept] == mode).sum() for mode in range(len(density.weights))] for part in labels
-    ])  # fmt: skip
+    counts = np.array(
+        [[(part[kept] == mode).sum() for mode in range(len(density.weights))] for part in labels]
+    )
     model = sample_mixture("sgld", n_steps, n_chains, random_state=0, target=target)
     return replace(
         model,
@@ -210,9 +210,7 @@ def test_cells_of_points_count_as_a_histogram_does_and_have_its_divergence(rng):
     target = TARGETS["banana"]
     left, right, bottom, top = target.extent
     points = rng.normal(0.0, 4.0, (2, 500, 2))
-    counts = np.array([
-        np.bincount(find_cells(part, target, 7), minlength=50) for part in points
-    ])  # fmt: skip
+    counts = np.array([np.bincount(find_cells(part, target, 7), minlength=50) for part in points])
     box = [[bottom, top], [left, right]]
     for part, count in zip(points, counts, strict=True):
         expected, _, _ = np.histogram2d(part[:, 1], part[:, 0], bins=7, range=box)

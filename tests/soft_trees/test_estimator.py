@@ -175,8 +175,9 @@ def test_categories_have_a_column_each_and_unknown_ones_none():
     expected = [[0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     np.testing.assert_allclose(raw, expected, atol=ZERO)
     new, flags = apply_inputs(encoding, pd.DataFrame({"colour": ["green", "red"]}))
-    np.testing.assert_allclose(new * encoding.spread + encoding.centre, [[0, 0, 0], [0, 1, 0]],
-                               atol=ZERO)  # fmt: skip
+    np.testing.assert_allclose(
+        new * encoding.spread + encoding.centre, [[0, 0, 0], [0, 1, 0]], atol=ZERO
+    )
     assert flags.unseen_level.tolist() == [True, False]
 
 

@@ -12,9 +12,16 @@ from gbuq_core.soft_trees.layout import TreeShape
 
 NOISE, PRIOR = 0.5, 1.5
 KNOBS = FitKnobs(
-    beta=2.0, prior_scale=PRIOR, rank=2, n_steps=300, learning_rate=0.03, n_gradient_draws=2,
-    batch_size=None, n_restarts=1, flat_tolerance=0.0,
-)  # fmt: skip
+    beta=2.0,
+    prior_scale=PRIOR,
+    rank=2,
+    n_steps=300,
+    learning_rate=0.03,
+    n_gradient_draws=2,
+    batch_size=None,
+    n_restarts=1,
+    flat_tolerance=0.0,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +52,17 @@ def kl(mean, covariance, true_mean, precision):
 def single_leaf(correlated, rank):
     X, _, y = correlated
     return VariationalSoftTreeRegressor(
-        depth=0, rank=rank, prior_scale=PRIOR, output="mean", noise=NOISE, n_steps=6000,
-        learning_rate=0.02, n_gradient_draws=4, flat_tolerance=0.0, random_state=0,
-    ).fit(X, y)  # fmt: skip
+        depth=0,
+        rank=rank,
+        prior_scale=PRIOR,
+        output="mean",
+        noise=NOISE,
+        n_steps=6000,
+        learning_rate=0.02,
+        n_gradient_draws=4,
+        flat_tolerance=0.0,
+        random_state=0,
+    ).fit(X, y)
 
 
 @pytest.fixture(scope="module")

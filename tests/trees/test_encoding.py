@@ -90,9 +90,15 @@ def test_unused_categories_of_a_dtype_are_no_levels():
     np.testing.assert_array_equal(matrix[:, 0], [0, 0, 1])
 
 
-@pytest.mark.parametrize(("n_levels", "missing", "kind"), [
-    (32, False, "levels"), (31, True, "levels"), (33, False, "target"), (32, True, "target"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n_levels", "missing", "kind"),
+    [
+        (32, False, "levels"),
+        (31, True, "levels"),
+        (33, False, "target"),
+        (32, True, "target"),
+    ],
+)
 def test_more_than_32_levels_are_replaced_by_means(rng, n_levels, missing, kind):
     values = [f"level {i}" for i in range(n_levels)] + [None] * missing
     X = pd.DataFrame({"a": values * 5})
@@ -108,9 +114,11 @@ def test_target_means_are_those_of_scikit_learn(rng, n_classes, missing):
     values = rng.integers(0, 40, 400).astype(float)
     if missing:
         values[rng.random(400) < 0.1] = np.nan
-    target = rng.normal(size=400) + values.clip(0, 20) / 5 if n_classes is None else (
-        rng.integers(0, n_classes, 400)
-    )  # fmt: skip
+    target = (
+        rng.normal(size=400) + values.clip(0, 20) / 5
+        if n_classes is None
+        else (rng.integers(0, n_classes, 400))
+    )
     target = np.nan_to_num(target)
     encoding, matrix = encode(values[:, None], [0], target, n_classes, seed=2**40 + 7)
     kind = {None: "continuous", 2: "binary", 3: "multiclass"}[n_classes]
@@ -185,9 +193,15 @@ def test_new_rows_take_the_side_of_the_rest(rng):
     y = (X["a"] == "p") + 0.1 * rng.normal(size=300)
     model = BoostedEnsembleRegressor(
         stopping=None,
-        method="sgb", subsample=1.0, random_strength=0.0, depth=1, n_members=1, n_trees=50,
-        categorical_features=["a"], random_state=0,
-    ).fit(X, y)  # fmt: skip
+        method="sgb",
+        subsample=1.0,
+        random_strength=0.0,
+        depth=1,
+        n_members=1,
+        n_trees=50,
+        categorical_features=["a"],
+        random_state=0,
+    ).fit(X, y)
     new = pd.DataFrame({"a": ["unseen", None], "b": [0.0, 0.0]})
     flags = model.inspect_rows(new)
     assert flags.unseen_level.tolist() == [True, False]

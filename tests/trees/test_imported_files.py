@@ -69,8 +69,10 @@ def test_files_give_what_the_fitted_model_gives(name, data, model_files):
         np.testing.assert_array_equal(loaded.predict(gaps), fitted.predict(gaps))
 
 
-@pytest.mark.parametrize("name", ["lightgbm zeros", "lightgbm forest", "xgboost pruned",
-                                  "xgboost dart", "xgboost forest"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["lightgbm zeros", "lightgbm forest", "xgboost pruned", "xgboost dart", "xgboost forest"],
+)
 def test_files_of_other_boosters(name, data, tmp_path):
     """What is written anew for the library predicts as before."""
     _, gaps, y, _ = data
@@ -222,13 +224,19 @@ def test_an_xgboost_file_keeps_its_categories(coded):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no model of"), (b"PK\x03\x04", "no model of"), (b"\x80\x04", "no model of"),
-        (b"tree of life", "no LightGBM model"), (b"{}", "no XGBoost model"), (b"{", "damaged"),
-        (b"CBM1", "cut off"), (b"CBM1\xff\xff\xff\xff", "cut off"),
-        (b"[" * 100_000, "no model of"), (b'{"a":' * 100_000, "damaged"),
+        (b"", "no model of"),
+        (b"PK\x03\x04", "no model of"),
+        (b"\x80\x04", "no model of"),
+        (b"tree of life", "no LightGBM model"),
+        (b"{}", "no XGBoost model"),
+        (b"{", "damaged"),
+        (b"CBM1", "cut off"),
+        (b"CBM1\xff\xff\xff\xff", "cut off"),
+        (b"[" * 100_000, "no model of"),
+        (b'{"a":' * 100_000, "damaged"),
         (b"{U\x01a" * 100_000, "damaged"),
     ],
-)  # fmt: skip
+)
 def test_foreign_content_is_refused(content, message):
     with pytest.raises(ModelFileError, match=message):
         load_leaf_source(content)
@@ -348,9 +356,12 @@ def test_damaged_files_do_not_end_the_process(model_files):
     arguments = [str(part) for name, n in tried.items() for part in (model_files[name], n)]
     done = subprocess.run(
         [sys.executable, "-c", FUZZ, *arguments],
-        capture_output=True, text=True, check=False, cwd=model_files["catboost"].parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=model_files["catboost"].parent,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     counts = [(int(a), int(b)) for a, b in re.findall(r"^counted (\d+) (\d+)$", done.stdout, re.M)]
     assert [refused + read for refused, read in counts] == list(tried.values())

@@ -200,17 +200,25 @@ def numeric_trees(draw):
             side[parent] = ~next(leaves)
         begin.append(begin[-1] + n)
         for key, values in {
-            "left": left, "right": right, "feature": rng.integers(0, 3, n),
-            "threshold": rng.integers(-2, 3, n) * 0.5, "missing": rng.integers(0, 3, n),
+            "left": left,
+            "right": right,
+            "feature": rng.integers(0, 3, n),
+            "threshold": rng.integers(-2, 3, n) * 0.5,
+            "missing": rng.integers(0, 3, n),
             "to_left": rng.random(n) < 0.5,
-        }.items():  # fmt: skip
+        }.items():
             parts[key].append(values)
     joined = {key: np.concatenate(values) for key, values in parts.items()}
     return NumericTrees(
-        np.array(begin), joined["left"].astype(np.int32), joined["right"].astype(np.int32),
-        joined["feature"].astype(np.int32), joined["threshold"],
-        joined["missing"].astype(np.int8), joined["to_left"].astype(bool), draw(st.booleans()),
-    )  # fmt: skip
+        np.array(begin),
+        joined["left"].astype(np.int32),
+        joined["right"].astype(np.int32),
+        joined["feature"].astype(np.int32),
+        joined["threshold"],
+        joined["missing"].astype(np.int8),
+        joined["to_left"].astype(bool),
+        draw(st.booleans()),
+    )
 
 
 @given(numeric_trees(), st.integers(0, 2**32))
@@ -225,10 +233,15 @@ def test_replayed_leaves_equal_a_walk(trees, seed):
 def test_many_thresholds_take_two_bytes(rng):
     n = 300
     chain = NumericTrees(
-        np.array([0, n]), ~np.arange(n, dtype=np.int32),
-        np.append(np.arange(1, n), ~n).astype(np.int32), np.zeros(n, np.int32),
-        np.arange(n) / n, np.full(n, 2, np.int8), np.ones(n, bool), False,
-    )  # fmt: skip
+        np.array([0, n]),
+        ~np.arange(n, dtype=np.int32),
+        np.append(np.arange(1, n), ~n).astype(np.int32),
+        np.zeros(n, np.int32),
+        np.arange(n) / n,
+        np.full(n, 2, np.int8),
+        np.ones(n, bool),
+        False,
+    )
     table = make_table(chain)
     assert table.dtype is np.uint16
     X = rng.random((3000, 1))
@@ -238,15 +251,26 @@ def test_many_thresholds_take_two_bytes(rng):
 
 @pytest.mark.parametrize(
     ("left", "right"),
-    [([1, 0], [-1, -2]), ([5, -1], [-2, -3]), ([1, -1], [-1, -2]), ([-1, -2], [-2, -3]),
-     ([1, -1], [-2, -9])],
-)  # fmt: skip
+    [
+        ([1, 0], [-1, -2]),
+        ([5, -1], [-2, -3]),
+        ([1, -1], [-1, -2]),
+        ([-1, -2], [-2, -3]),
+        ([1, -1], [-2, -9]),
+    ],
+)
 def test_nodes_that_make_no_tree_are_refused(left, right):
     """A circle, a child that is not there, a leaf met twice, a node nobody reaches."""
     trees = NumericTrees(
-        np.array([0, 2]), np.array(left, np.int32), np.array(right, np.int32),
-        np.zeros(2, np.int32), np.zeros(2), np.zeros(2, np.int8), np.zeros(2, bool), False,
-    )  # fmt: skip
+        np.array([0, 2]),
+        np.array(left, np.int32),
+        np.array(right, np.int32),
+        np.zeros(2, np.int32),
+        np.zeros(2),
+        np.zeros(2, np.int8),
+        np.zeros(2, bool),
+        False,
+    )
     with pytest.raises(ModelFileError, match="the nodes of tree 0 do not make a tree"):
         check_structure(trees)
 
@@ -292,7 +316,8 @@ NOT_USABLE = {
     "no trees": (lambda X, y: xgboost_model(booster="gblinear").fit(X, y), "no trees"),
     "something else": (lambda X, y: object(), "no tree model"),
     "two outputs": (
-        lambda X, y: RandomForestRegressor(2).fit(X, np.stack([y, y], 1)), "2 outputs",
+        lambda X, y: RandomForestRegressor(2).fit(X, np.stack([y, y], 1)),
+        "2 outputs",
     ),
     "xgboost two outputs": (lambda X, y: xgboost_model().fit(X, np.stack([y, y], 1)), "2 outputs"),
     "catboost two outputs": (
@@ -303,12 +328,10 @@ NOT_USABLE = {
     ),
     "a pipeline": (lambda X, y: make_pipeline(RandomForestRegressor(2)).fit(X, y), "its last step"),
     "ranker": (
-        lambda X, y: lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(
-            X, y > 0, group=[40] * 10
-        ),
+        lambda X, y: lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(X, y > 0, group=[40] * 10),
         "ranks",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NOT_USABLE)

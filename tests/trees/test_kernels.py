@@ -87,9 +87,15 @@ def test_histograms_count_rows(n_outputs):
     by_lanes, by_loop = np.zeros((2, len(problem.rows.slot_bin), n_outputs + 1))
     for width, out in ((problem.width, by_lanes), ((), by_loop)):
         histogram_kernels.count_rows(
-            order, 0, len(order) - 1, problem.codes, problem.rows.offset, problem.channels, out,
+            order,
+            0,
+            len(order) - 1,
+            problem.codes,
+            problem.rows.offset,
+            problem.channels,
+            out,
             width,
-        )  # fmt: skip
+        )
     expected = histogram_of(problem, chosen)
     np.testing.assert_allclose(by_lanes, expected, rtol=SAME_SUM, atol=ZERO)
     np.testing.assert_array_equal(by_lanes, by_loop)  # each lane is a sum of its own
@@ -102,9 +108,15 @@ def test_lanes_are_of_contiguous_matrices_only():
     for channels in (np.asfortranarray(problem.channels), problem.channels.astype(np.float32)):
         with pytest.raises(TypingError, match=r"contiguous|float64"):
             histogram_kernels.count_rows(
-                np.arange(2, dtype=np.uint32), 0, 2, problem.codes, problem.rows.offset, channels,
-                out, problem.width,
-            )  # fmt: skip
+                np.arange(2, dtype=np.uint32),
+                0,
+                2,
+                problem.codes,
+                problem.rows.offset,
+                channels,
+                out,
+                problem.width,
+            )
 
 
 @given(seed=st.integers(0, 10**6), option=st.integers(0, 100))
@@ -158,9 +170,16 @@ def kernel_scores(problem, leaf, l2, python=False):
         histogram, running = histogram_of(problem, leaf == here), np.empty((2, n_channels))
         sum_leaf(histogram, rows.offset, rows.n_bins, running, problem.width)
         add_scores(
-            histogram, rows.offset, rows.n_bins, rows.is_category, l2, products, squares, running,
+            histogram,
+            rows.offset,
+            rows.n_bins,
+            rows.is_category,
+            l2,
+            products,
+            squares,
+            running,
             problem.width,
-        )  # fmt: skip
+        )
     return products, squares
 
 
@@ -213,9 +232,12 @@ def test_the_first_of_the_best_candidates_wins(python):
 
 
 @given(
-    seed=st.integers(0, 10**6), depth=st.integers(1, 4), n_outputs=st.integers(1, 4),
-    l2=st.sampled_from([0.0, 3.0]), with_empty_cells=st.booleans(),
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    depth=st.integers(1, 4),
+    n_outputs=st.integers(1, 4),
+    l2=st.sampled_from([0.0, 3.0]),
+    with_empty_cells=st.booleans(),
+)
 @settings(max_examples=60)
 def test_trees_equal_the_twin(seed, depth, n_outputs, l2, with_empty_cells):
     """Level by level: deep leaves hold few rows, where two candidates can part them alike."""
@@ -242,9 +264,14 @@ def test_trees_equal_the_twin(seed, depth, n_outputs, l2, with_empty_cells):
 def test_a_tree_equals_the_twin_as_a_whole():
     problem = make_problem(5, n=400)
     expected, leaf = naive.grow_tree(
-        problem.codes, problem.is_category, problem.options, problem.gradients, problem.counts,
-        3.0, 3,
-    )  # fmt: skip
+        problem.codes,
+        problem.is_category,
+        problem.options,
+        problem.gradients,
+        problem.counts,
+        3.0,
+        3,
+    )
     splits, leaf_of_row, _ = grow(problem, 3)
     assert splits == expected
     np.testing.assert_array_equal(leaf_of_row, leaf)
@@ -261,9 +288,15 @@ def test_a_noisy_tree_equals_the_twin():
     ):
         noise[(slice(None), *place)] = 5.0 * normals[slot::total]
     expected, leaf = naive.grow_tree(
-        problem.codes, problem.is_category, problem.options, problem.gradients, problem.counts,
-        3.0, 3, noise,
-    )  # fmt: skip
+        problem.codes,
+        problem.is_category,
+        problem.options,
+        problem.gradients,
+        problem.counts,
+        3.0,
+        3,
+        noise,
+    )
     splits, leaf_of_row, _ = grow(problem, 3, noise_std=5.0)
     assert splits == expected
     assert splits != grow(problem, 3)[0]  # or the noise would not be seen here
@@ -321,9 +354,18 @@ def test_predictions_equal_the_twin(forest, n, width):
     out = np.full((4, n, 2), np.nan)
     for low, high in ((0, n // 3), (n // 3, n)):
         forest_kernels.predict_checkpoints(
-            problem.rows.columns, problem.is_category, forest, start, decay, checkpoints,
-            low, high, leaf_scratch(3), width, out,
-        )  # fmt: skip
+            problem.rows.columns,
+            problem.is_category,
+            forest,
+            start,
+            decay,
+            checkpoints,
+            low,
+            high,
+            leaf_scratch(3),
+            width,
+            out,
+        )
     for predicted, t in zip(out, checkpoints, strict=True):
         expected = naive.predict(problem.codes, problem.is_category, forest, start, decay, t)
         # The same sums in the same order, up to fused multiply-adds.
@@ -339,9 +381,18 @@ def test_python_predictions_equal_compiled_ones(forest):
         strict=True,
     ):
         kernel(
-            problem.rows.columns, problem.is_category, forest, np.zeros(2), 0.9, np.array([3, 7]),
-            0, 40, leaf_scratch(9), (0, 0), out,
-        )  # fmt: skip
+            problem.rows.columns,
+            problem.is_category,
+            forest,
+            np.zeros(2),
+            0.9,
+            np.array([3, 7]),
+            0,
+            40,
+            leaf_scratch(9),
+            (0, 0),
+            out,
+        )
     np.testing.assert_allclose(outs[0], outs[1], rtol=0, atol=ZERO)
 
 

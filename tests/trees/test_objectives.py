@@ -17,10 +17,14 @@ ROWS = rng.normal(size=(120, 3))
 SUM = ROWS[:, 0] + 0.5 * np.sin(2 * ROWS[:, 1]) + 0.1 * rng.normal(size=120)
 SHARES = 1 / (1 + np.exp(-SUM))
 TARGETS = {
-    "identity": SUM, "exp": np.exp(SUM / 2), "gaussian": SUM, "share": SHARES,
-    "sigmoid": SUM > 0, "softmax": np.digitize(SUM, [-0.6, 0.6]),
+    "identity": SUM,
+    "exp": np.exp(SUM / 2),
+    "gaussian": SUM,
+    "share": SHARES,
+    "sigmoid": SUM > 0,
+    "softmax": np.digitize(SUM, [-0.6, 0.6]),
     "sigmoids": np.digitize(SUM, [-0.6, 0.6]),
-}  # fmt: skip
+}
 LARGE = {"huber", "fair", "mape", "gamma", "reg:squaredlogerror", "reg:gamma", "MAPE", "RMSPE"}
 PARAMETERS = {"quantile": {"alpha": 0.7}, "reg:quantileerror": {"quantile_alpha": 0.7}}
 
@@ -124,15 +128,19 @@ def test_a_loss_without_units_is_named(loss):
 
 @pytest.mark.parametrize(
     ("library", "loss", "link"),
-    [("xgboost", "binary:hinge", "sigmoid"), ("lightgbm", "cross_entropy_lambda", "share"),
-     ("catboost", "MultiCrossEntropy", "share")],
-)  # fmt: skip
+    [
+        ("xgboost", "binary:hinge", "sigmoid"),
+        ("lightgbm", "cross_entropy_lambda", "share"),
+        ("catboost", "MultiCrossEntropy", "share"),
+    ],
+)
 def test_both_readers_refuse_in_the_same_words(library, loss, link):
     if library == "catboost":
         import catboost
 
-        model = catboost.CatBoost({"loss_function": loss, "iterations": 2, "verbose": False,
-                                   "allow_writing_files": False})  # fmt: skip
+        model = catboost.CatBoost(
+            {"loss_function": loss, "iterations": 2, "verbose": False, "allow_writing_files": False}
+        )
         model.fit(ROWS, np.column_stack([SHARES, 1.0 - SHARES]))
         content = saved_catboost(model)
     else:

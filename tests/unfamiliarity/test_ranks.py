@@ -36,8 +36,9 @@ def test_ranks_are_those_of_the_twin(reference, values):
     np.testing.assert_allclose(own, naive.reference_scores(reference), rtol=SAME_SUM)
 
 
-@given(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 60)),
-              elements=st.floats(-1e9, 1e9)))  # fmt: skip
+@given(
+    arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 60)), elements=st.floats(-1e9, 1e9))
+)
 def test_scores_of_reference_rows_average_a_half(values):
     scores = rank_reference(values)
     assert scores.min() > 0.0

@@ -185,8 +185,9 @@ def test_two_samples_of_a_larger_table(monkeypatch):
     for split in (mine, two):
         np.testing.assert_allclose(
             np.quantile(y[split.learnt], [0.25, 0.5, 0.75]),
-            np.quantile(y, [0.25, 0.5, 0.75]), atol=0.05,
-        )  # fmt: skip
+            np.quantile(y, [0.25, 0.5, 0.75]),
+            atol=0.05,
+        )
     score = UnfamiliarityScore(parts, random_state=0).fit(X, y)
     assert abs(np.mean(score.held_out_.score > 0.9) - 0.1) < 0.05
     assert score.unfamiliarity([[9.0, 0.0, 0.0]])[0] == 1.0
