@@ -48,8 +48,9 @@ class _ForestEnsemble(Savable, BaseEstimator):
     """What both ensembles share: parameters, seeds, growing, groups of trees."""
 
     seed_: int
-    groups_: list[list[Annotated[Any, "sklearn.DecisionTreeRegressor",
-                                 "sklearn.DecisionTreeClassifier"]]]  # fmt: skip
+    groups_: list[
+        list[Annotated[Any, "sklearn.DecisionTreeRegressor", "sklearn.DecisionTreeClassifier"]]
+    ]
     column_levels_: tuple[tuple[Any, ...] | None, ...]
     member_seeds_: list[int]
     fit_seconds_: float

@@ -96,9 +96,13 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         n_features, n_rows = self.n_features_in_, len(self._X)
         row = ("finite", n_features)
         check_arrays(
-            self, _centre=row, _spread=row, _X=("finite", n_rows, n_features),
-            _lower=("finite", n_rows, n_rows), _weights=("finite", n_rows),
-        )  # fmt: skip
+            self,
+            _centre=row,
+            _spread=row,
+            _X=("finite", n_rows, n_features),
+            _lower=("finite", n_rows, n_rows),
+            _weights=("finite", n_rows),
+        )
         positive = (self._spread > 0.0).all() and (np.diagonal(self._lower) > 0.0).all()
         require(n_rows >= 1 and positive, "its covariance is impossible")
         signal, noise = self._kernel.k1, self._kernel.k2

@@ -184,12 +184,17 @@ def declare_peer(name: str, estimator: Any) -> Method:
     peers = [key for key, method in METHODS.items() if method.about == _ABOUT]
     return declare_method(
         Method(
-            key=name, label=name, about=_ABOUT, paper="",
-            colour=DARK_GREY, dash=f"1px {6 + len({*peers} - {name})}px",
+            key=name,
+            label=name,
+            about=_ABOUT,
+            paper="",
+            colour=DARK_GREY,
+            dash=f"1px {6 + len({*peers} - {name})}px",
             builders={
                 task: Builder(of=f"{__name__}:{of.__name__}", fixed={"estimator": model}, takes=())
             },
-            yields=("total", "data", "law"), classes_yield=("total", "data"),
+            yields=("total", "data", "law"),
+            classes_yield=("total", "data"),
         ),
         replaces=name in peers,
-    )  # fmt: skip
+    )

@@ -253,9 +253,15 @@ class BoostedEnsemble(Savable, BaseEstimator):
         signs = signs_of_columns(self, table)
         more = (weight,) if signs is None else (weight, signs)
         self.models_ = engine.fit(
-            matrix, self.encoding_.is_category, inner, n_classes, self.plan_, self.seed_,
-            self.n_jobs, *more,
-        )  # fmt: skip
+            matrix,
+            self.encoding_.is_category,
+            inner,
+            n_classes,
+            self.plan_,
+            self.seed_,
+            self.n_jobs,
+            *more,
+        )
         counted = None if self.plan_.engine == "catboost" else weight
         self.total_weight_ = numba_engine.count_weighted(len(matrix), counted)
         self.langevin_ = langevin_numbers(self.plan_, self.total_weight_)
@@ -378,9 +384,13 @@ class BoostedEnsemble(Savable, BaseEstimator):
         `predict_members`.
         """
         parts = self._map_members(
-            X, lambda raw: self._decompose(self._finish_members(raw)),
-            truncation_step, truncation_start, n_members, burn_in_cycles,
-        )  # fmt: skip
+            X,
+            lambda raw: self._decompose(self._finish_members(raw)),
+            truncation_step,
+            truncation_start,
+            n_members,
+            burn_in_cycles,
+        )
         return Uncertainty(*parts)
 
     def chosen_members(

@@ -80,13 +80,27 @@ class Task(NamedTuple):
 
 
 GAUSSIAN = Task(
-    boost_gaussian, gaussian_gradients, add_gaussian_noise, grade_gaussian, sum_gaussian_leaves,
-    set_gaussian_leaves, move_gaussian, HALF_LOG_TWO_PI, True,
-)  # fmt: skip
+    boost_gaussian,
+    gaussian_gradients,
+    add_gaussian_noise,
+    grade_gaussian,
+    sum_gaussian_leaves,
+    set_gaussian_leaves,
+    move_gaussian,
+    HALF_LOG_TWO_PI,
+    True,
+)
 SOFTMAX = Task(
-    boost_softmax, softmax_gradients, add_softmax_noise, grade_classes, sum_softmax_leaves,
-    set_softmax_leaves, move_softmax, 0.0, False,
-)  # fmt: skip
+    boost_softmax,
+    softmax_gradients,
+    add_softmax_noise,
+    grade_classes,
+    sum_softmax_leaves,
+    set_softmax_leaves,
+    move_softmax,
+    0.0,
+    False,
+)
 
 
 class Block(NamedTuple):
@@ -177,9 +191,18 @@ def make_blocks(
     n_chunks = 1 if n_jobs == 1 else _CHUNKS_A_THREAD * n_jobs
     features = np.unique(np.linspace(0, len(rows.n_bins), n_chunks + 1).astype(int)).tolist()
     return Blocks(
-        task, tuple(blocks), rows, state, level, tuple(itertools.pairwise(features)), numbers, seed,
-        model, width, n_jobs,
-    )  # fmt: skip
+        task,
+        tuple(blocks),
+        rows,
+        state,
+        level,
+        tuple(itertools.pairwise(features)),
+        numbers,
+        seed,
+        model,
+        width,
+        n_jobs,
+    )
 
 
 def _cells_of(task: Task, cells: Any, low: int, high: int) -> Any:
@@ -275,9 +298,13 @@ def _grow(member: Blocks, tree: int, noise_std: float) -> int:
         n_leaves = 1 << level
         _score(member, n_leaves)
         best = best_candidate(
-            scratch.products, scratch.squares, rows.is_candidate, noise_std, noise_base,
+            scratch.products,
+            scratch.squares,
+            rows.is_candidate,
+            noise_std,
+            noise_base,
             level * total_bins,
-        )  # fmt: skip
+        )
         if best < 0:
             return level
         feature, code = int(rows.slot_feature[best]), np.uint8(rows.slot_bin[best])
@@ -310,8 +337,15 @@ def _split(member: Blocks, level: int, feature: int, code: Any, block: Block) ->
     """Split a block's rows; after the last level, sum up over the leaves."""
     is_last = level + 1 == member.state.forest.features.shape[1]
     split_block(
-        block.rows, block.state.channels, block.state.scratch, level, feature, code,
-        member.level.left_is_smaller, is_last, member.width,
-    )  # fmt: skip
+        block.rows,
+        block.state.channels,
+        block.state.scratch,
+        level,
+        feature,
+        code,
+        member.level.left_is_smaller,
+        is_last,
+        member.width,
+    )
     if is_last:
         _sum_leaves(member, level + 1, block)

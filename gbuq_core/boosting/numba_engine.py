@@ -202,11 +202,20 @@ def fit(
     n_counted = count_weighted(n_rows, weight)
     langevin = langevin_numbers(plan, n_counted)
     numbers = StepNumbers(
-        plan.learning_rate, plan.l2, langevin.noise, langevin.leaf_noise, langevin.decay,
-        plan.random_strength, n_counted, plan.subsample, plan.newton, plan.preconditioned,
-        log_std_floor(target, weight) if n_classes is None else 0.0, plan_schedule(plan),
+        plan.learning_rate,
+        plan.l2,
+        langevin.noise,
+        langevin.leaf_noise,
+        langevin.decay,
+        plan.random_strength,
+        n_counted,
+        plan.subsample,
+        plan.newton,
+        plan.preconditioned,
+        log_std_floor(target, weight) if n_classes is None else 0.0,
+        plan_schedule(plan),
         signs_of_outputs(signs, n_classes),
-    )  # fmt: skip
+    )
     masked = bool((numbers.schedule.share < 1.0).any())
     if n_classes is None:
         sums: Any = sum_gaussian(cells, target, weight)
@@ -218,9 +227,18 @@ def fit(
 
     cut = cut_rows(rows, n_jobs) if needs_blocks(len(cells.codes)) else None
     training = TrainingSet(
-        rows if cut is None else cut.rows, cut, sums, masked, start,
-        n_leaf_sums, numbers, plan, n_classes, seed, n_jobs,
-    )  # fmt: skip
+        rows if cut is None else cut.rows,
+        cut,
+        sums,
+        masked,
+        start,
+        n_leaf_sums,
+        numbers,
+        plan,
+        n_classes,
+        seed,
+        n_jobs,
+    )
     trained = spread_map(train_model, training, range(plan.n_models), n_jobs)
     forests, traces = zip(*trained, strict=True)
     return NumbaModels(forests, bins, start, langevin.decay, len(cells.codes), traces)
@@ -282,9 +300,15 @@ def sum_classes(
     class_counts = counts.reshape(len(count), n_classes)
     mask = np.ones(len(class_codes), np.uint8)
     return ClassCells(
-        np.add.reduceat(w, begin[:-1]), class_counts, class_counts, mask, class_of_row, w, begin,
+        np.add.reduceat(w, begin[:-1]),
+        class_counts,
+        class_counts,
+        mask,
+        class_of_row,
+        w,
+        begin,
         cells.order,
-    )  # fmt: skip
+    )
 
 
 def with_own_mask(cells: Any) -> Any:
@@ -345,9 +369,18 @@ def _walker(
 
     def walk(columns: np.ndarray, model: int, low: int, high: int, out: np.ndarray) -> None:
         predict_checkpoints(
-            columns, models.bins.is_category, models.forests[model], models.start, models.decay,
-            points, low, high, leaf_scratch(depth), width, out,
-        )  # fmt: skip
+            columns,
+            models.bins.is_category,
+            models.forests[model],
+            models.start,
+            models.decay,
+            points,
+            low,
+            high,
+            leaf_scratch(depth),
+            width,
+            out,
+        )
 
     return walk
 
@@ -411,9 +444,11 @@ def check_models(
     for forest in models.forests:
         check_arrays(
             forest,
-            features=(np.int16, *trees), bins=(np.uint8, *trees), levels=(np.int16, plan.n_trees),
+            features=(np.int16, *trees),
+            bins=(np.uint8, *trees),
+            levels=(np.int16, plan.n_trees),
             values=("finite", plan.n_trees, 2**plan.depth, n_outputs),
-        )  # fmt: skip
+        )
         levels = (forest.levels >= 0) & (forest.levels <= plan.depth)
         require(levels.all(), "a tree has impossible levels")
         check_places(forest.features, len(is_category), "a column that a tree splits on")

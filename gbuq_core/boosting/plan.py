@@ -211,9 +211,14 @@ def _check_cycles(estimator: Any, n_trees: int, learning_rate: float) -> tuple[i
 def plan_schedule(plan: BoostingPlan) -> Schedule:
     """What changes from tree to tree under ``plan``."""
     return make_schedule(
-        plan.n_trees, plan.method, plan.cycle_length, (plan.alpha_max, plan.alpha_min),
-        plan.mask_prob, plan.exploration_fraction, plan.noise_free_exploration,
-    )  # fmt: skip
+        plan.n_trees,
+        plan.method,
+        plan.cycle_length,
+        (plan.alpha_max, plan.alpha_min),
+        plan.mask_prob,
+        plan.exploration_fraction,
+        plan.noise_free_exploration,
+    )
 
 
 def _catboost_leaf_noise(wanted: bool | None, newton: bool) -> bool:

@@ -319,9 +319,16 @@ def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width)
         add_softmax_noise(noise, draws[SPLIT_NOISE], state, numbers)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
-            rows, state.channels, state.scratch, numbers.l2, score_noise, draws[SCORE_NOISE],
-            forest.features[tree], forest.bins[tree], width,
-        )  # fmt: skip
+            rows,
+            state.channels,
+            state.scratch,
+            numbers.l2,
+            score_noise,
+            draws[SCORE_NOISE],
+            forest.features[tree],
+            forest.bins[tree],
+            width,
+        )
         n_levels = forest.levels[tree]
         state.trace[1, tree] = softmax_leaves(
             cells, state, numbers, draws[LEAF_NOISE], tree, n_levels

@@ -71,9 +71,15 @@ def _rows() -> BinnedRows:
     """Two rows of one column, binned without a kernel."""
     cells = single_cells(_CODES)
     return BinnedRows(
-        cells.codes, cells.columns, np.zeros(1, np.uint64), np.ones(1, np.int64),
-        np.zeros(1, np.bool_), np.ones(1, np.bool_), np.zeros(1, np.int64), np.zeros(1, np.int64),
-    )  # fmt: skip
+        cells.codes,
+        cells.columns,
+        np.zeros(1, np.uint64),
+        np.ones(1, np.int64),
+        np.zeros(1, np.bool_),
+        np.ones(1, np.bool_),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+    )
 
 
 def _member(n_outputs: int) -> MemberState:
@@ -101,9 +107,17 @@ def _grow(n_outputs: int) -> None:
     state = _member(n_outputs)
     forest = state.forest
     _compile(
-        inner(grow_tree), _rows(), state.channels, state.scratch, 1.0, 0.0, _DRAWS,
-        forest.features[0], forest.bins[0], unrolled_width(n_outputs),
-    )  # fmt: skip
+        inner(grow_tree),
+        _rows(),
+        state.channels,
+        state.scratch,
+        1.0,
+        0.0,
+        _DRAWS,
+        forest.features[0],
+        forest.bins[0],
+        unrolled_width(n_outputs),
+    )
 
 
 def compile_trees_of_two() -> None:

@@ -141,9 +141,13 @@ class _SingleBooster(BoosterReader):
         grid = tree_grid(n_trees)
         mean, scale = self._staged(model, X, grid)
         return Stages(
-            n_trees=grid, mean=mean, knowledge=np.zeros_like(mean), data=scale * scale, y=y,
+            n_trees=grid,
+            mean=mean,
+            knowledge=np.zeros_like(mean),
+            data=scale * scale,
+            y=y,
             for_mean=np.ones(len(grid), bool),
-        )  # fmt: skip
+        )
 
     def _at(self, model: Any, X: Any, n_trees: int) -> tuple[FloatArray, FloatArray]:
         """Mean and std (n_rows,) of the first trees; of all where there are fewer."""

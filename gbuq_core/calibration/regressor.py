@@ -523,9 +523,14 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             self._measure_residuals(joined, y, weight)
             return
         stage = Stages(
-            n_trees=np.array([1]), mean=joined.loc[None], knowledge=joined.knowledge[None],
-            data=joined.data[None], y=y, for_mean=np.ones(1, bool), weight=weight,
-        )  # fmt: skip
+            n_trees=np.array([1]),
+            mean=joined.loc[None],
+            knowledge=joined.knowledge[None],
+            data=joined.data[None],
+            y=y,
+            for_mean=np.ones(1, bool),
+            weight=weight,
+        )
         width = choose_width(stage, self.tails, self.floor)
         has_own = any(part.law is not None for part in parts)
         if self.method == "scale" and self.shape != "moments" and has_own:

@@ -122,9 +122,12 @@ class Cluster:
             busy = Counter(other.copy for _, other in flights.values())
             copy = min(range(len(flight.copies.futures)), key=busy.__getitem__)
             future = self._submit(
-                run_task, fn, flight.copies.futures[copy], flight.sent,
+                run_task,
+                fn,
+                flight.copies.futures[copy],
+                flight.sent,
                 key=f"gbuq-{fn.__name__}-{uuid.uuid4().hex}",
-            )  # fmt: skip
+            )
             flights[future.key] = future, flight._replace(copy=copy)
             future.add_done_callback(arrived.put)
 

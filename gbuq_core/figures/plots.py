@@ -89,9 +89,10 @@ def plot_uncertainty(
     lower = band(x, zero, data, _BLUE, _DATA)
     upper = band(x, data, total, _BLUE, _KNOWLEDGE)
     outline = line(x, total, _BLUE, 2.0)
-    layers, legend = [lower, upper, outline], [
-        entry("total", outline), entry("knowledge", upper), entry("data", lower)
-    ]  # fmt: skip
+    layers, legend = (
+        [lower, upper, outline],
+        [entry("total", outline), entry("knowledge", upper), entry("data", lower)],
+    )
     if dots is not None:
         layers.append(plain_dots(dots.x, np.zeros(np.size(dots.x)), **_ROWS))
         legend.append({"name": "rows", "kind": "dots", **_ROWS})
@@ -265,11 +266,14 @@ def plot_neighbours(
         [panel(y_range, labels[1], layers, **marks)],
         legend,
         reading(
-            across[dots], "training row", [*values, ("shared trees", shared)], y=rounded(up[dots]),
+            across[dots],
+            "training row",
+            [*values, ("shared trees", shared)],
+            y=rounded(up[dots]),
             names=(dots + 1).tolist(),
         ),
         hint=_HINT_DOTS,
-    )  # fmt: skip
+    )
 
 
 def plot_samples(
@@ -384,9 +388,15 @@ def _curves(
     if len(x) < 2:
         raise InvalidData(f"A curve needs rows at two places at least; all have one {label}.")
     return draw_curves(
-        name, alt, height, axis((x[0], x[-1]), label), panels, legend, reading(x, label, read),
+        name,
+        alt,
+        height,
+        axis((x[0], x[-1]), label),
+        panels,
+        legend,
+        reading(x, label, read),
         **more,
-    )  # fmt: skip
+    )
 
 
 def _sheet(

@@ -31,12 +31,14 @@ METHOD_STYLES: Mapping[str, MethodStyle] = MappingProxyType(
 # Of the stacked law and its voices.
 VOICE_COLOURS: Mapping[str, str] = MappingProxyType(
     {
-        "trees": METHOD_STYLES["sglb"].colour, "law": METHOD_STYLES["stacked"].colour,
+        "trees": METHOD_STYLES["sglb"].colour,
+        "law": METHOD_STYLES["stacked"].colour,
         "process": METHOD_STYLES["gp"].colour,
-        "residuals": METHOD_STYLES["ibug"].colour, "targets": METHOD_STYLES["vst"].colour,
+        "residuals": METHOD_STYLES["ibug"].colour,
+        "targets": METHOD_STYLES["vst"].colour,
         "shares": METHOD_STYLES["sgb"].colour,
     }
-)  # fmt: skip
+)
 
 
 class Ink(NamedTuple):

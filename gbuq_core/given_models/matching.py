@@ -167,9 +167,11 @@ def _find_levels(
 ) -> dict[str, tuple[str, ...]]:
     """The model's levels of the columns that are categories in the table."""
     words = [
-        name for name in columns if not pd.api.types.is_numeric_dtype(X[name].dtype)
+        name
+        for name in columns
+        if not pd.api.types.is_numeric_dtype(X[name].dtype)
         and not pd.api.types.is_bool_dtype(X[name].dtype)
-    ]  # fmt: skip
+    ]
     known = source.plain.categories
     as_levels = {columns[place] for place in source.category_features}
     if len(source.plain.hashed):

@@ -88,9 +88,11 @@ def predict_sums(
         xgboost = import_xgboost()
         booster = xgboost.Booster(model_file=bytearray(content))
         sums = booster.predict(
-            xgboost.DMatrix(rows), output_margin=True, iteration_range=(0, n_iterations),
+            xgboost.DMatrix(rows),
+            output_margin=True,
+            iteration_range=(0, n_iterations),
             validate_features=False,
-        )  # fmt: skip
+        )
     else:
         model = _load_catboost(content)
         sums = model.predict(_with_words(model, rows, words), prediction_type="RawFormulaVal")
@@ -158,16 +160,28 @@ def _from_lightgbm(content: bytes) -> PlainTrees:
     made_up = tuple(f"Column_{i}" for i in range(read.n_features))
     levels = read.pandas_levels or []
     return PlainTrees(
-        kind="lightgbm", task=task, n_features=read.n_features,
-        names=() if names == made_up else names, trees=read.trees,
+        kind="lightgbm",
+        task=task,
+        n_features=read.n_features,
+        names=() if names == made_up else names,
+        trees=read.trees,
         leaf_values=read.leaf_values[:, None],
         output=np.tile(np.arange(k, dtype=np.int32), n_rounds),
-        base=np.zeros(k), scale=1.0, slope=slope, decays=np.ones(n_rounds), link=link,
-        per_iteration=k, averages=read.averages,
-        no_stages="dart" if "\n[boosting: dart]" in text else "", single=False, flushes=True,
-        levels_begin=read.levels_begin, levels=read.levels,
-        categories=tuple(tuple(map(str, column)) for column in levels), classes=(),
-    )  # fmt: skip
+        base=np.zeros(k),
+        scale=1.0,
+        slope=slope,
+        decays=np.ones(n_rounds),
+        link=link,
+        per_iteration=k,
+        averages=read.averages,
+        no_stages="dart" if "\n[boosting: dart]" in text else "",
+        single=False,
+        flushes=True,
+        levels_begin=read.levels_begin,
+        levels=read.levels,
+        categories=tuple(tuple(map(str, column)) for column in levels),
+        classes=(),
+    )
 
 
 def _from_xgboost(content: bytes) -> PlainTrees:

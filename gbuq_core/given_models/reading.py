@@ -175,9 +175,13 @@ def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
 
 
 def request_for(
-    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = "",
-    words: Words = (), leaves: bool = False,
-) -> tuple[dict[str, Any], bytes]:  # fmt: skip
+    content: bytes,
+    rows: np.ndarray | None = None,
+    n_iterations: int = 0,
+    loss: str = "",
+    words: Words = (),
+    leaves: bool = False,
+) -> tuple[dict[str, Any], bytes]:
     """What the other process is asked, and what follows."""
     shape = None if rows is None else list(rows.shape)
     question = {"rows": shape, "rounds": int(n_iterations), "loss": loss, "words": words}

@@ -60,9 +60,11 @@ class TrainLeaves(NamedTuple):
         require((n_leaves >= 1).all() and (n_leaves <= NO_CODE).all(), "a tree has no leaves")
         wide = np.flatnonzero(n_leaves > NARROW_LEAVES)
         check_arrays(
-            self.planes, low=(np.uint8, n_trees, n_rows), high=(np.uint8, len(wide), n_rows),
+            self.planes,
+            low=(np.uint8, n_trees, n_rows),
+            high=(np.uint8, len(wide), n_rows),
             high_row=(np.int32, n_trees),
-        )  # fmt: skip
+        )
         rows = np.full(n_trees, -1)
         rows[wide] = np.arange(len(wide))
         require((high_row == rows).all(), "a leaf does not exist")
@@ -134,9 +136,15 @@ class Neighbours(NamedTuple):
         from gbuq_core.figures.plots import plot_neighbours
 
         return plot_neighbours(
-            self.indices, self.affinities, X_rows, y_rows, X=X, row=row, columns=columns,
+            self.indices,
+            self.affinities,
+            X_rows,
+            y_rows,
+            X=X,
+            row=row,
+            columns=columns,
             label=label,
-        )  # fmt: skip
+        )
 
 
 def pack_leaves(leaves: np.ndarray | Iterable[Any], n_rows: int = 0) -> TrainLeaves:

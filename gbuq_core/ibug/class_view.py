@@ -66,9 +66,15 @@ class ClassNeighbors(NamedTuple):
                 raise InvalidData("A label is none of the classes of these neighbours.")
         names = ", ".join(f"{i} {name}" for i, name in enumerate(self.classes))
         return plot_neighbours(
-            self.indices, self.affinities, X_rows, codes, X=X, row=row, columns=columns,
+            self.indices,
+            self.affinities,
+            X_rows,
+            codes,
+            X=X,
+            row=row,
+            columns=columns,
             label=f"class: {names}",
-        )  # fmt: skip
+        )
 
 
 def class_neighbors(

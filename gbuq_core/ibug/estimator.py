@@ -626,9 +626,14 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     def _fit_model(self, rows: Rows, held_out: Rows | None, n_trees: int | None) -> Any:
         with missing_explained(rows.X, self.base_model):
             return fit_owned(
-                self.base_model, rows, held_out, n_trees, self.seed_, self.n_jobs,
+                self.base_model,
+                rows,
+                held_out,
+                n_trees,
+                self.seed_,
+                self.n_jobs,
                 text_positions(self._coding),
-            )  # fmt: skip
+            )
 
     def _index(self, model: Any, rows: Rows) -> TrainingRows:
         """Where the model's trees put these rows."""

@@ -114,10 +114,11 @@ def groups_frame(failures: Failures, unit: str, interval: str) -> pd.DataFrame:
         head: numbers,
         "Group": [*(group.text for group in failures.groups), "all of them"],
         "Against the others": [
-            *(compare_group(group, failures.measure) for group in failures.groups), ""
+            *(compare_group(group, failures.measure) for group in failures.groups),
+            "",
         ],
         "Rows": [f"{group.n_rows:,} ({percent(group.share, 0)})" for group in groups],
-    }  # fmt: skip
+    }
     for name, values, write in columns.values():
         cells[name] = [write(value) for value in values]
     return pd.DataFrame(cells)

@@ -219,11 +219,16 @@ def _group_title(seen: Seen) -> str:
 def _class_sections(seen: Seen, held: HeldOut) -> list[Section]:
     lines = [("Class", "Rows", "Recall", "Precision", "PR-AUC (by chance)", "AUROC")]
     lines += [
-        (score.name, f"{score.n_rows:,}", _recall_cell(score), _share_cell(score.precision),
-         _pr_cell(score, len(held.y)),
-         digits(score.auroc) if np.isfinite(score.auroc) else "")
+        (
+            score.name,
+            f"{score.n_rows:,}",
+            _recall_cell(score),
+            _share_cell(score.precision),
+            _pr_cell(score, len(held.y)),
+            digits(score.auroc) if np.isfinite(score.auroc) else "",
+        )
         for score in class_scores(held)
-    ]  # fmt: skip
+    ]
     wrong, caption = held.errors, ""
     if 0.0 < wrong.mean() < 1.0:
         kind = ranking_kind(seen.scored, seen.values.rank)

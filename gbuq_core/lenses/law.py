@@ -19,9 +19,12 @@ def describe_law(scored: ScoredTable, law: RowLaw) -> str:
     voices = [voice for voice in law.voices if voice.weight >= _SHARE]
     near = counted(max(1, round(law.n_near)), "row")
     from_what = {
-        "trees": "the trees", "process": "the smooth trend", "targets": f"{near} like it",
-        "residuals": f"how the trees missed {near} like it", "shares": "the shares of all rows",
-    }  # fmt: skip
+        "trees": "the trees",
+        "process": "the smooth trend",
+        "targets": f"{near} like it",
+        "residuals": f"how the trees missed {near} like it",
+        "shares": "the shares of all rows",
+    }
     parts = [
         f"{share_word(voice.weight)}{' of this comes' if not k else ''} from "
         f"{from_what[voice.voice]}"
@@ -44,8 +47,11 @@ def _say_values(scored: ScoredTable, law: RowLaw) -> str:
     if law.kind == "classes":
         name = shown(scored.training.target.classes[best])
         return f"{name} has a probability of {percent(law.values[best], 0)}."
-    spikes = [f"It is exactly {at:g} with a probability of {percent(chance, 0)}."
-            for at, chance in law.spikes if chance >= 0.005]  # fmt: skip
+    spikes = [
+        f"It is exactly {at:g} with a probability of {percent(chance, 0)}."
+        for at, chance in law.spikes
+        if chance >= 0.005
+    ]
     if law.kind == "masses" and law.values[best] >= _LIKELY:
         likely = f"{law.points[best]:g} is likeliest ({percent(law.values[best], 0)})"
         _, low, high = law.intervals[-1]
@@ -82,10 +88,16 @@ def _sections(seen: Seen, law: RowLaw) -> list[Section]:
     words = describe_law(scored, law)
     truth = float("nan") if target.classes else float(scored.scored.y[seen.row])
     figure = law_figure(
-        law.points, law.values,
+        law.points,
+        law.values,
         [(voice.voice, voice.weight, voice.values) for voice in law.voices],
-        law.spikes, law.kind, target.name, truth, words, target.classes,
-    )  # fmt: skip
+        law.spikes,
+        law.kind,
+        target.name,
+        truth,
+        words,
+        target.classes,
+    )
     sections = [Section(curves=figure, text=[words, law.support] if law.support else words)]
     if law.neighbors:
         lines = [("Row", "Weight", "Target")]

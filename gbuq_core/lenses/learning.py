@@ -123,8 +123,18 @@ def _sections(seen: Seen, whole: LearningCurve) -> list[Section]:
 def _lines(curve: LearningCurve) -> Sequence[Sequence[str]]:
     """A line a group."""
     write = partial(say_fall, is_class=curve.is_class)
-    lines = [("No.", "Verdict", "Repeats", "Last doubling", "Next (expected)", "Knowledge", "Rows",
-              "Group")]  # fmt: skip
+    lines = [
+        (
+            "No.",
+            "Verdict",
+            "Repeats",
+            "Last doubling",
+            "Next (expected)",
+            "Knowledge",
+            "Rows",
+            "Group",
+        )
+    ]
     for number, name in enumerate(curve.names):
         verdict = curve.verdict(number)
         agreeing = f"{verdict.n_agreeing} of {verdict.n_repeats}"

@@ -53,22 +53,27 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
         Section(
             heading="Every row by data and knowledge uncertainty",
             curves=dots,
-            caption=dots.alt
-            + (" Brighter dots have larger errors." if not target.classes else ""),
+            caption=dots.alt + (" Brighter dots have larger errors." if not target.classes else ""),
         ),
         Section(heading="Scores", table=[("Score", "Value"), *head]),
         Section(heading="Rejection", curves=rejection, caption=rejection.alt),
         Section(heading="Calibration" if target.classes else "Coverage", text=missing)
         if missing
-        else Section(heading="Calibration" if target.classes else "Coverage",
-                     curves=promises, caption=promises.alt),
+        else Section(
+            heading="Calibration" if target.classes else "Coverage",
+            curves=promises,
+            caption=promises.alt,
+        ),
         *([Section(heading="Trees in use", curves=clocks, caption=clocks.alt)] if clocks else []),
-        Section(heading=f"The {n_listed} rows with the largest total uncertainty",
-                text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
+        Section(
+            heading=f"The {n_listed} rows with the largest total uncertainty",
+            text=f"Uncertainties: {shown.unit}.",
+            table=_worst_rows(scored, shown),
+        ),
         *more,
         Section(heading="How the file was read", text=scored.notices),
         Section(heading="The same in Python", code=code),
-    ]  # fmt: skip
+    ]
     name = " ".join(target.name.split())[:60]
     return standalone_html(sections, f"Which rows to check first: {name}").encode()
 

@@ -127,9 +127,13 @@ class LeafModels(Savable, BaseEstimator):
         check_choice("tail", self.tail, novelty.TAILS)
         self.seed_ = draw_seed(self.random_state)
         knobs = ForestKnobs(
-            self.n_trees, self.max_leaves, self.min_child_samples, self.subsample,
-            self.seed_ % 2**31, self.n_jobs,
-        )  # fmt: skip
+            self.n_trees,
+            self.max_leaves,
+            self.min_child_samples,
+            self.subsample,
+            self.seed_ % 2**31,
+            self.n_jobs,
+        )
         check_knobs(knobs)
         table, target = check_fit_data(self, X, y)
         self._columns = find_columns(self.base_model, X)
@@ -263,10 +267,17 @@ class LeafModels(Savable, BaseEstimator):
             values = self._inference_values(self._members(rows))
             parts.append(
                 novelty.score_novelty(
-                    rows.X, rows.numbers, values, self._table, self._scaling, self._distances,
-                    self._quantiles, self.tail, self.n_jobs,
+                    rows.X,
+                    rows.numbers,
+                    values,
+                    self._table,
+                    self._scaling,
+                    self._distances,
+                    self._quantiles,
+                    self.tail,
+                    self.n_jobs,
                 )
-            )  # fmt: skip
+            )
         return Novelty(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _predicted(self, rows: Located) -> list[PredictedNovelty]:
@@ -278,11 +289,16 @@ class LeafModels(Savable, BaseEstimator):
         """Distances and predictions of rows in every tree, block by block, for `mean_novelty`."""
         return tuple(
             measure_rows(
-                rows.X, rows.numbers, self._predicted(rows), self._table, self._scaling,
-                self._distances, self.n_jobs,
+                rows.X,
+                rows.numbers,
+                self._predicted(rows),
+                self._table,
+                self._scaling,
+                self._distances,
+                self.n_jobs,
             )
             for rows in self._blocks(X)
-        )  # fmt: skip
+        )
 
     def mean_novelty(self, measured: tuple[MeasuredNovelty, ...]) -> MeanNovelty:
         """The means of `score_novelty` for rows that were measured, with today's ``tail``."""
@@ -300,11 +316,17 @@ class LeafModels(Savable, BaseEstimator):
         """
         parts = [
             novelty.explain_novelty(
-                rows.X, rows.numbers, self._table, self._scaling, self._distances,
-                conditional, normalize, self.n_jobs,
+                rows.X,
+                rows.numbers,
+                self._table,
+                self._scaling,
+                self._distances,
+                conditional,
+                normalize,
+                self.n_jobs,
             )
             for rows in self._blocks(X)
-        ]  # fmt: skip
+        ]
         return self._by_column(np.concatenate(parts))
 
     def inspect_novelty(self, X: Any) -> NoveltyDetail:
@@ -330,9 +352,15 @@ class LeafModels(Savable, BaseEstimator):
         if self._columns is not None:
             features = self._columns.place_numbers(features)
         return novelty.leaf_ellipses(
-            rows.X, rows.numbers, self._table, self._scaling, self._distances, self.tail,
-            features, trees,
-        )  # fmt: skip
+            rows.X,
+            rows.numbers,
+            self._table,
+            self._scaling,
+            self._distances,
+            self.tail,
+            features,
+            trees,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -101,9 +101,17 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         inference: str = "probability",
     ) -> None:
         super().__init__(
-            leaf_model, base_model, combine, tail, n_trees, max_leaves, min_child_samples,
-            subsample, n_jobs, random_state,
-        )  # fmt: skip
+            leaf_model,
+            base_model,
+            combine,
+            tail,
+            n_trees,
+            max_leaves,
+            min_child_samples,
+            subsample,
+            n_jobs,
+            random_state,
+        )
         self.inference = inference
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -150,10 +158,11 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
             require(linear == (leaves.logistic is not None), "the model of a leaf is missing")
             if leaves.logistic is not None:
                 check_arrays(
-                    leaves.logistic, weights=("number", len(table.path) + table.n_leaves),
+                    leaves.logistic,
+                    weights=("number", len(table.path) + table.n_leaves),
                     first=(np.int64, len(sigma_begin)),
                     covariance=("number", int(sigma_begin[-1])),
-                )  # fmt: skip
+                )
                 require(np.array_equal(leaves.logistic.first, sigma_begin), "a leaf is missing")
             leaves.quantiles.check_against(table)
 
@@ -165,12 +174,16 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         one_each = n_classes > 2 and self.forest_.kind == "lightgbm"
         self._leaves = [
             fit_class(
-                X, (target == code).astype(np.float64),
+                X,
+                (target == code).astype(np.float64),
                 every[code::n_classes] if one_each else every,
-                self._table, self._scaling, self.leaf_model == "linear", self.n_jobs,
+                self._table,
+                self._scaling,
+                self.leaf_model == "linear",
+                self.n_jobs,
             )
             for code in modelled
-        ]  # fmt: skip
+        ]
 
     def _check_classes(self, X: np.ndarray) -> None:
         """Refuse a forest of other classes than those of y."""
@@ -273,9 +286,17 @@ class MacauClassifier(MostProbable, ClassifierMixin, LeafModels):
         for c, own, values in self._compared(rows, members):
             leaves = self._leaves[c]
             out[:, own] = novelty.score_novelty(
-                rows.X[own], rows.numbers[own], values, self._table, self._scaling,
-                self._distances, leaves.quantiles, self.tail, self.n_jobs, leaves.trees,
-            )  # fmt: skip
+                rows.X[own],
+                rows.numbers[own],
+                values,
+                self._table,
+                self._scaling,
+                self._distances,
+                leaves.quantiles,
+                self.tail,
+                self.n_jobs,
+                leaves.trees,
+            )
         return out
 
     def _compared(

@@ -43,9 +43,13 @@ class LeafTable(NamedTuple):
     def check_file(self) -> None:
         """Refuse leaves that have lost rows, or have rows and paths that do not exist."""
         check_arrays(
-            self, first=(np.int64, None), begin=(np.int64, None), rows=(np.int32, None),
-            path_begin=(np.int64, len(self.begin)), path=(np.int32, None),
-        )  # fmt: skip
+            self,
+            first=(np.int64, None),
+            begin=(np.int64, None),
+            rows=(np.int32, None),
+            path_begin=(np.int64, len(self.begin)),
+            path=(np.int32, None),
+        )
         first, begin, sizes = self.first, self.begin, np.diff(self.begin)
         require(len(first) >= 2 and len(begin) >= 2, "it has no leaves")
         counted = first[0] == 0 and begin[0] == 0 and self.path_begin[0] == 0

@@ -65,12 +65,15 @@ class NoveltyModel(NamedTuple):
         m, rest = divmod(n_quantiles, table.n_trees)
         require(1 <= m <= MAX_QUANTILES and rest == 0, "its quantiles are impossible")
         check_arrays(
-            self, location=("number", n_leaves, n_features),
+            self,
+            location=("number", n_leaves, n_features),
             factor=("number", n_leaves, n_features * (n_features + 1) // 2),
-            path_first=(np.int64, n_leaves + 1), quantile_begin=(np.int64, table.n_trees + 1),
-            path_factor=("number", int(path_first[-1])), quantiles=("number", n_quantiles),
+            path_first=(np.int64, n_leaves + 1),
+            quantile_begin=(np.int64, table.n_trees + 1),
+            path_factor=("number", int(path_first[-1])),
+            quantiles=("number", n_quantiles),
             path_quantiles=("number", n_quantiles),
-        )  # fmt: skip
+        )
         begin = m * np.arange(table.n_trees + 1)
         same = np.array_equal(self.path_first, path_first)
         require(same and np.array_equal(self.quantile_begin, begin), "a leaf does not exist")
@@ -128,10 +131,14 @@ def fit_novelty(
     n_cells = n_leaves * (p + p * (p + 1) // 2) + int(path_first[-1]) + 2 * m * table.n_trees
     check_memory(8 * n_cells, "the covariances of these leaves")
     model = NoveltyModel(
-        np.empty((n_leaves, p)), np.empty((n_leaves, p * (p + 1) // 2)), path_first,
-        np.empty(path_first[-1]), m * np.arange(table.n_trees + 1, dtype=np.int64),
-        np.empty(m * table.n_trees), np.empty(m * table.n_trees),
-    )  # fmt: skip
+        np.empty((n_leaves, p)),
+        np.empty((n_leaves, p * (p + 1) // 2)),
+        path_first,
+        np.empty(path_first[-1]),
+        m * np.arange(table.n_trees + 1, dtype=np.int64),
+        np.empty(m * table.n_trees),
+        np.empty(m * table.n_trees),
+    )
     variances = _variances(X)
 
     def work(tree: int) -> None:
@@ -237,9 +244,13 @@ def score_novelty(
         predicting = leaves if trees is None else leaves.take(trees, axis=1)  # row by row
         scores = score_distances(X[rows], leaves, table, scaling, model, tail)
         z = z_scores(
-            predictions[rows], predicting, inference.begin, inference.quantiles, tail,
+            predictions[rows],
+            predicting,
+            inference.begin,
+            inference.quantiles,
+            tail,
             of_leaves=True,
-        )  # fmt: skip
+        )
         out[0, rows], out[3, rows] = _mean_and_spread(scores.z, n_rows_in[leaves])
         out[1, rows], out[4, rows] = _mean_and_spread(scores.path_z, n_rows_in[leaves])
         out[2, rows], out[5, rows] = _mean_and_spread(z, n_rows_in[predicting])
@@ -341,9 +352,14 @@ def measure_rows(
     def work(start: int) -> None:
         rows = slice(start, start + size)
         write_distances(
-            X[rows], numbers[rows], table, scaling, model,
-            measured.distances[rows], measured.path_distances[rows],
-        )  # fmt: skip
+            X[rows],
+            numbers[rows],
+            table,
+            scaling,
+            model,
+            measured.distances[rows],
+            measured.path_distances[rows],
+        )
 
     parallel_map(work, range(0, len(X), size), n_jobs)
     return measured
@@ -390,9 +406,12 @@ def inspect_novelty(
     write_contributions(X, numbers, table, scaling, model, False, contributions)
     leaf = np.where(numbers == table.fallback, -1, numbers - table.first[:-1])
     return NoveltyDetail(
-        leaf.astype(np.int32), scores.distances, scores.z, np.diff(table.begin)[numbers],
+        leaf.astype(np.int32),
+        scores.distances,
+        scores.z,
+        np.diff(table.begin)[numbers],
         contributions,
-    )  # fmt: skip
+    )
 
 
 def leaf_ellipses(

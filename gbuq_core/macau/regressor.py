@@ -156,9 +156,17 @@ class MacauRegressor(RegressorMixin, LeafModels):
         self.standardize_target = standardize_target
         self.leaf_features = leaf_features
         super().__init__(
-            leaf_model, base_model, combine, tail, n_trees, max_leaves, min_child_samples,
-            subsample, n_jobs, random_state,
-        )  # fmt: skip
+            leaf_model,
+            base_model,
+            combine,
+            tail,
+            n_trees,
+            max_leaves,
+            min_child_samples,
+            subsample,
+            n_jobs,
+            random_state,
+        )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the forest, unless there is one, and the models of its leaves.
@@ -213,10 +221,14 @@ class MacauRegressor(RegressorMixin, LeafModels):
         lengths = np.diff(self._model_table.path_begin) if linear else np.zeros(0, np.int64)
         begin, n_weights = begins(lengths**2), int(lengths.sum())
         check_arrays(
-            self._model, level=("number", table.n_leaves), noise=("number", table.n_leaves),
-            weight=("number", n_weights), offset=("number", n_weights),
-            sigma_begin=(np.int64, len(begin)), sigma=("number", int(begin[-1])),
-        )  # fmt: skip
+            self._model,
+            level=("number", table.n_leaves),
+            noise=("number", table.n_leaves),
+            weight=("number", n_weights),
+            offset=("number", n_weights),
+            sigma_begin=(np.int64, len(begin)),
+            sigma=("number", int(begin[-1])),
+        )
         require(np.array_equal(self._model.sigma_begin, begin), "a leaf does not exist")
         self._quantiles.check_against(table)
         super().check_file()
@@ -233,9 +245,13 @@ class MacauRegressor(RegressorMixin, LeafModels):
         check_memory(8 * int(sigma_begin[-1]), "the linear models of these leaves")
         n_weights = int(lengths.sum())
         model = LinearLeaves(
-            np.zeros(table.n_leaves), np.zeros(table.n_leaves), np.zeros(n_weights),
-            np.zeros(n_weights), sigma_begin, np.zeros(int(sigma_begin[-1])),
-        )  # fmt: skip
+            np.zeros(table.n_leaves),
+            np.zeros(table.n_leaves),
+            np.zeros(n_weights),
+            np.zeros(n_weights),
+            sigma_begin,
+            np.zeros(int(sigma_begin[-1])),
+        )
         if self.leaf_model == "linear":
             _check_reach(X, self._scaling.scale)
             bare = table.first[:-1][np.diff(table.first) == 1]
@@ -352,9 +368,10 @@ def _check_reach(X: np.ndarray, scale: np.ndarray) -> None:
 def _copy_models(model: LinearLeaves, table: LeafTable, leaves: np.ndarray) -> None:
     """Give leaves of trees without a split, which are all alike, the model of the first of them."""
     of_features = (
-        (model.weight, table.path_begin), (model.offset, table.path_begin),
+        (model.weight, table.path_begin),
+        (model.offset, table.path_begin),
         (model.sigma, model.sigma_begin),
-    )  # fmt: skip
+    )
     for leaf in leaves[1:]:
         first = leaves[0]
         model.level[leaf], model.noise[leaf] = model.level[first], model.noise[first]

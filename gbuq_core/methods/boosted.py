@@ -16,10 +16,15 @@ _SHARED = (
     Knob("depth", "Depth", "integer", 6, 1, 12),
     Knob("learning_rate", "Learning rate", "number", 0.1, 0.0, 1.0, low_open=True),
     Knob(
-        "random_strength", "Random strength", "number", 1.0, 0.0, 1e6,
+        "random_strength",
+        "Random strength",
+        "number",
+        1.0,
+        0.0,
+        1e6,
         help="Noise on the scores of splits, strong in the first trees and fading.",
     ),
-)  # fmt: skip
+)
 _CYCLICAL_TREES = replace(_TREES, low=2)  # of the shortest cycle
 _CYCLICAL_RATE = replace(_SHARED[2], default=0.05)
 _SUBSAMPLE = Knob("subsample", "Subsample of each tree", "number", 0.5, 0.0, 1.0, low_open=True)
@@ -28,17 +33,33 @@ _BINS = Knob("max_bins", "Bins of a numeric feature", "integer", 128, 2, 255)
 _MEMBERS = Knob("n_members", "Members", "integer", 10, 1, 1000, help="Independent models.")
 _VIRTUAL = (
     Knob(
-        "truncation_step", "Truncation step K", "integer", 50, 1, _MOST_TREES, unit="trees",
+        "truncation_step",
+        "Truncation step K",
+        "integer",
+        50,
+        1,
+        _MOST_TREES,
+        unit="trees",
         help="A virtual ensemble's members have K, 2K, ... trees.",
     ),
     Knob(
-        "truncation_start", "Truncation start", "number", 0.5, 0.0, 1.0,
+        "truncation_start",
+        "Truncation start",
+        "number",
+        0.5,
+        0.0,
+        1.0,
         help="The share of the trees before the first member.",
     ),
-)  # fmt: skip
+)
 _LANGEVIN = (
     Knob(
-        "temperature", "Diffusion temperature", "ladder", "catboost", 0.0, low_open=True,
+        "temperature",
+        "Diffusion temperature",
+        "ladder",
+        "catboost",
+        0.0,
+        low_open=True,
         choices=("posterior", 1.0, 10.0, 100.0, 1000.0, 10_000.0, "catboost"),
         help="A lower value adds more noise to the training. catboost sets it to the number of "
         "rows. posterior sets it to 1, which samples from the posterior. At posterior and at "
@@ -46,50 +67,112 @@ _LANGEVIN = (
         "itself, it has one size for all rows.",
     ),
     Knob(
-        "leaf_noise", "Noise in leaves", "choice", None, choices=(None, True, False),
+        "leaf_noise",
+        "Noise in leaves",
+        "choice",
+        None,
+        choices=(None, True, False),
         help="Adds Langevin noise to the leaf values, not only to the choice of splits. Automatic "
         "is off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
-)  # fmt: skip
+)
 _CYCLES = (
     Knob(
-        "cycle_length", "Cycle length C", "integer", 200, 2, _MOST_TREES, unit="trees",
+        "cycle_length",
+        "Cycle length C",
+        "integer",
+        200,
+        2,
+        _MOST_TREES,
+        unit="trees",
         help="Gradients are scaled from the largest alpha down to the smallest in each cycle.",
     ),
     Knob(
-        "burn_in_cycles", "Burn-in, first cycles left out", "integer", 0, 0, _MOST_TREES // 2 - 1,
+        "burn_in_cycles",
+        "Burn-in, first cycles left out",
+        "integer",
+        0,
+        0,
+        _MOST_TREES // 2 - 1,
         help="The first cycles give no member.",
     ),
-    Knob("alpha_max", "Largest alpha", "number", 10.0, 0.0, 1000.0, low_open=True,
-         help="At the start of a cycle."),
+    Knob(
+        "alpha_max",
+        "Largest alpha",
+        "number",
+        10.0,
+        0.0,
+        1000.0,
+        low_open=True,
+        help="At the start of a cycle.",
+    ),
     Knob("alpha_min", "Smallest alpha", "number", 1.0, 0.0, 1000.0, help="1 is plain SGLB."),
-    Knob("noise_free_exploration", "No noise while exploring", "switch", False,
-         help="A variant of the cyclical paper's appendix."),
-)  # fmt: skip
+    Knob(
+        "noise_free_exploration",
+        "No noise while exploring",
+        "switch",
+        False,
+        help="A variant of the cyclical paper's appendix.",
+    ),
+)
 _MASK = (
-    Knob("mask_prob", "Rows kept while exploring", "number", 0.66, 0.0, 1.0, low_open=True,
-         help="The chance of a row to have a gradient in this cycle."),
-    Knob("exploration_fraction", "Exploring part of a cycle", "number", 0.9, 0.0, 1.0,
-         help="cbSGLB hides rows during this part."),
-)  # fmt: skip
+    Knob(
+        "mask_prob",
+        "Rows kept while exploring",
+        "number",
+        0.66,
+        0.0,
+        1.0,
+        low_open=True,
+        help="The chance of a row to have a gradient in this cycle.",
+    ),
+    Knob(
+        "exploration_fraction",
+        "Exploring part of a cycle",
+        "number",
+        0.9,
+        0.0,
+        1.0,
+        help="cbSGLB hides rows during this part.",
+    ),
+)
 
 # For trees of depth 6 and a mean with its variance; `estimate_fit` of the ensemble counts exactly.
 _COSTS = Costs(
-    tree=1e-5, tree_row=4.2e-8, tree_column=4.8e-5, tree_cell=8.4e-9,
-    predict_tree_row=1e-8, cell_bytes=32.0, column_bytes=1e5, tree_bytes=2200.0,
-)  # fmt: skip
+    tree=1e-5,
+    tree_row=4.2e-8,
+    tree_column=4.8e-5,
+    tree_cell=8.4e-9,
+    predict_tree_row=1e-8,
+    cell_bytes=32.0,
+    column_bytes=1e5,
+    tree_bytes=2200.0,
+)
 _CATBOOST_COSTS = Costs(
-    tree=1.1e-4, tree_row=1.1e-7, tree_column=1.35e-4, tree_cell=4.6e-8,
-    predict_tree_row=1.5e-8, cell_bytes=64.0, tree_bytes=2200.0,
-)  # fmt: skip
+    tree=1.1e-4,
+    tree_row=1.1e-7,
+    tree_column=1.35e-4,
+    tree_cell=4.6e-8,
+    predict_tree_row=1.5e-8,
+    cell_bytes=64.0,
+    tree_bytes=2200.0,
+)
 # Of ten members, of two clocks, and of the folds that weigh the voices; and of the process. A tree
 # stands for the up to four that the clocks may take: with 44 to 4,000 of them the fits of 11 tables
 # took .2 to 1.6 times this.
 _STACKED_COSTS = Costs(
-    fit=8.0, row=2e-4, tree=7e-3, tree_column=2.5e-4, tree_cell=1.9e-7,
-    predict_row=3e-5, predict_tree_row=5e-8, cell_bytes=100.0, row_bytes=3000.0, column_bytes=1e5,
+    fit=8.0,
+    row=2e-4,
+    tree=7e-3,
+    tree_column=2.5e-4,
+    tree_cell=1.9e-7,
+    predict_row=3e-5,
+    predict_tree_row=5e-8,
+    cell_bytes=100.0,
+    row_bytes=3000.0,
+    column_bytes=1e5,
     tree_bytes=60_000.0,
-)  # fmt: skip
+)
 _MIXTURE = (*PARTS, "members")
 
 

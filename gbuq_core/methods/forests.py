@@ -13,16 +13,26 @@ FOREST_KNOBS = (
     Knob("max_leaves", "Leaves of a tree, at most", "integer", 31, 2, 32_768),
     Knob("min_child_samples", "Rows in a leaf, at least", "integer", 20, 1, 1_000_000),
     Knob(
-        "subsample", "Subsample of each tree", "number", 0.8, 0.0, 0.999, low_open=True,
+        "subsample",
+        "Subsample of each tree",
+        "number",
+        0.8,
+        0.0,
+        0.999,
+        low_open=True,
         help="The share of the rows that a tree of a forest sees. Small shares make trees differ, "
         "which smooths their mean.",
     ),
-)  # fmt: skip
+)
 _LEAF_MODEL = Knob("leaf_model", "Model in a leaf", "choice", "linear", choices=("linear", "basic"))
 _TAIL = Knob(
-    "tail", "Novelty beyond the rows", "choice", "rise", choices=("rise", "clip"),
+    "tail",
+    "Novelty beyond the rows",
+    "choice",
+    "rise",
+    choices=("rise", "clip"),
     help="The authors' z-scores end at 5.2, ours go on rising.",
-)  # fmt: skip
+)
 GROUP_KNOBS = (
     Knob("n_groups", "Members", "integer", 10, 2, 1000),
     Knob("trees_per_group", "Trees of a member", "integer", 100, 1, 100_000),
@@ -34,9 +44,13 @@ _GROUP_COSTS = Costs(
     fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=4000.0
 )
 _LINEAR_COSTS = Costs(
-    fit=0.02, tree_row=1.3e-6, tree_cell=1e-7, predict_tree_row=1.5e-6, tree_bytes=20_000.0,
+    fit=0.02,
+    tree_row=1.3e-6,
+    tree_cell=1e-7,
+    predict_tree_row=1.5e-6,
+    tree_bytes=20_000.0,
     tree_row_bytes=24.0,
-)  # fmt: skip
+)
 _ALL = (*PARTS, *NOVELTIES, "members")
 _OF_CLASSES = (*PARTS, *NOVELTIES)  # a tree's share of a class comes with a variance: no member
 

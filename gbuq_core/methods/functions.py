@@ -11,27 +11,48 @@ from gbuq_core.methods.record import PARTS, Builder, Costs, Method
 _DRAWS = Knob("n_draws", "Functions behind the bands", "integer", 100, 1, 10_000)
 _SOFT = (
     Knob(
-        "depth", "Depth of soft trees", "integer", 3, 0, 6,
+        "depth",
+        "Depth of soft trees",
+        "integer",
+        3,
+        0,
+        6,
         help="Depth 0 is a single leaf: Bayesian linear regression.",
     ),
     Knob("leaf", "Each leaf predicts", "choice", "linear", choices=("linear", "constant")),
     Knob(
-        "rank", "Rank of the covariance", "integer", 5, 0, 10_000,
+        "rank",
+        "Rank of the covariance",
+        "integer",
+        5,
+        0,
+        10_000,
         help="0 makes all parameters independent (mean field). The number of parameters is the "
         "maximum.",
     ),
     Knob(
-        "beta", "Sharpness of gates", "number", 5.0, 0.0, 1000.0, low_open=True,
+        "beta",
+        "Sharpness of gates",
+        "number",
+        5.0,
+        0.0,
+        1000.0,
+        low_open=True,
         help="Beta in the gates' sigmoid. A large value comes close to a hard split.",
     ),
     Knob("prior_scale", "Prior std", "number", 2.5, 0.0, 1000.0, low_open=True),
     Knob("n_steps", "Training steps", "integer", 3000, 1, 1_000_000),
     Knob(
-        "n_restarts", "Starts", "integer", 2, 1, 100,
+        "n_restarts",
+        "Starts",
+        "integer",
+        2,
+        1,
+        100,
         help="Each start trains for a fifth of the steps. The best one continues.",
     ),
     _DRAWS,
-)  # fmt: skip
+)
 SOFT_KNOBS = {knob.key: knob for knob in _SOFT}
 _MOST_GP_ROWS = 5000
 _FUNCTIONS = (*PARTS, "functions", "members")
@@ -49,8 +70,13 @@ RECORDS = (
         knobs=_SOFT,
         # For 3,000 steps of depth 3; `estimate_fit` of the estimator counts exactly.
         costs=Costs(
-            tree=0.04, tree_row=4.7e-4, tree_cell=3e-5, predict_tree_row=1.1e-5, cell_bytes=60.0,
-            row_bytes=200.0, tree_bytes=200_000.0,
+            tree=0.04,
+            tree_row=4.7e-4,
+            tree_cell=3e-5,
+            predict_tree_row=1.1e-5,
+            cell_bytes=60.0,
+            row_bytes=200.0,
+            tree_bytes=200_000.0,
         ),
     ),
     Method(
@@ -64,8 +90,13 @@ RECORDS = (
         yields=_FUNCTIONS,
         knobs=(Knob("n_trees", "Trees of the VSGBM", "integer", 5, 1, 200), *_SOFT),
         costs=Costs(
-            tree=0.01, tree_row=1.9e-4, tree_cell=3e-5, predict_tree_row=9e-6, cell_bytes=60.0,
-            row_bytes=200.0, tree_bytes=100_000.0,
+            tree=0.01,
+            tree_row=1.9e-4,
+            tree_cell=3e-5,
+            predict_tree_row=9e-6,
+            cell_bytes=60.0,
+            row_bytes=200.0,
+            tree_bytes=100_000.0,
         ),
     ),
     Method(
@@ -76,9 +107,7 @@ RECORDS = (
         section="section 5",
         colour="#808000",
         builders={
-            "regression": Builder(
-                of="gbuq_core.baselines:XBARTRegressor", takes=("random_state",)
-            )
+            "regression": Builder(of="gbuq_core.baselines:XBARTRegressor", takes=("random_state",))
         },
         yields=_FUNCTIONS,
         knobs=(
@@ -90,7 +119,11 @@ RECORDS = (
         complete=True,
         # For 100 draws after 15 sweeps.
         costs=Costs(
-            fit=0.02, tree=2e-4, tree_row=6e-6, tree_column=3.2e-3, predict_tree_row=8e-7,
+            fit=0.02,
+            tree=2e-4,
+            tree_row=6e-6,
+            tree_column=3.2e-3,
+            predict_tree_row=8e-7,
             row_bytes=1800.0,
         ),
     ),
@@ -115,4 +148,4 @@ RECORDS = (
         rows_reason="its time grows with the cube of the rows",
         costs=Costs(fit=0.05, row_pair=7e-6, predict_row=1.5e-5, pair_bytes=80.0),
     ),
-)  # fmt: skip
+)

@@ -10,19 +10,33 @@ _CATBOOST = Builder(
     of="catboost:CatBoostRegressor", fixed={"verbose": False, "allow_writing_files": False}
 )
 _SCORING = Knob(
-    "scoring", "Tuned for", "choice", "nll", choices=("nll", "crps"),
+    "scoring",
+    "Tuned for",
+    "choice",
+    "nll",
+    choices=("nll", "crps"),
     help="What the number of neighbours and the calibration minimise on held-out rows.",
-)  # fmt: skip
+)
 _CALIBRATE = Knob("calibrate", "Calibrate", "switch", True)
 # Of its own booster's 1,000 trees and of looking every row up among all others, tree by tree.
 _LOOK_UP = Costs(
-    tree=5.7e-5, tree_row=7e-9, tree_column=3e-5, tree_cell=5e-9,
-    predict_tree_row=1.2e-8, tree_bytes=200.0, tree_row_bytes=3.7,
-)  # fmt: skip
+    tree=5.7e-5,
+    tree_row=7e-9,
+    tree_column=3e-5,
+    tree_cell=5e-9,
+    predict_tree_row=1.2e-8,
+    tree_bytes=200.0,
+    tree_row_bytes=3.7,
+)
 _BOTH = Costs(
-    tree=3e-5, tree_row=3.3e-8, tree_column=7e-5, tree_cell=3.4e-8,
-    predict_tree_row=1.8e-8, tree_bytes=400.0, tree_row_bytes=4.4,
-)  # fmt: skip
+    tree=3e-5,
+    tree_row=3.3e-8,
+    tree_column=7e-5,
+    tree_cell=3.4e-8,
+    predict_tree_row=1.8e-8,
+    tree_bytes=400.0,
+    tree_row_bytes=4.4,
+)
 
 # Links, projects and stored pictures have the deltas of the authors' code, in units of the target.
 _IBUG = Builder(of="gbuq_core:IBUGRegressor", fixed={"delta_unit": 1.0})

@@ -16,8 +16,7 @@ from gbuq_core.validation import check_choice
 TASKS = ("regression", "classification", "novelty")
 PARTS = ("total", "data", "knowledge")
 NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
-YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals",
-          "law")  # fmt: skip
+YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals", "law")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,13 +50,23 @@ class Sampler:
 _COLOURS = {method.key: method.colour for method in _BOOSTED}
 _RATE = Knob("learning_rate", "Learning rate", "number", 0.05, 0.0, 10.0, low_open=True)
 _NOISE = Knob(
-    "noise_scale", "Noise scale", "number", 1.0, 0.0, 100.0,
+    "noise_scale",
+    "Noise scale",
+    "number",
+    1.0,
+    0.0,
+    100.0,
     help="1 gives Langevin dynamics. The paper's value of 0.4 is ambiguous.",
-)  # fmt: skip
+)
 _EXPLORATION = Knob(
-    "exploration_fraction", "Exploration", "number", 0.0, 0.0, 0.99,
+    "exploration_fraction",
+    "Exploration",
+    "number",
+    0.0,
+    0.0,
+    0.99,
     help="Samples in this share of each cycle do not count.",
-)  # fmt: skip
+)
 
 _RECORDS = (
     Sampler(
@@ -114,12 +124,18 @@ _RECORDS = (
             replace(_RATE, default=0.01),
             _NOISE,
             Knob(
-                "alpha_max", "Largest gradient scale", "number", 10.0, 0.0, 1000.0, low_open=True,
+                "alpha_max",
+                "Largest gradient scale",
+                "number",
+                10.0,
+                0.0,
+                1000.0,
+                low_open=True,
                 help="At the start of each cycle.",
             ),
             Knob("alpha_min", "Smallest gradient scale", "number", 1.0, 0.0, 1000.0),
             _EXPLORATION,
         ),
     ),
-)  # fmt: skip
+)
 SAMPLERS: Mapping[str, Sampler] = MappingProxyType({each.key: each for each in _RECORDS})

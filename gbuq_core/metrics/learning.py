@@ -226,9 +226,20 @@ def judge_doublings(
     if n_repeats < 2 or gains.shape[1] < 2:
         none = math.nan
         return Verdict(
-            "undecided", none, none, none, none, none, none, none, 0, n_repeats,
-            knowledge_share, worth, "noise",
-        )  # fmt: skip
+            "undecided",
+            none,
+            none,
+            none,
+            none,
+            none,
+            none,
+            none,
+            0,
+            n_repeats,
+            knowledge_share,
+            worth,
+            "noise",
+        )
     mean, last = gains.mean(axis=0), gains[:, -1]
     gain = float(mean[-1])
     reach = float(stdtrit(n_repeats - 1, 0.5 + _LEVEL / 2.0) * corrected_error(last))
@@ -243,9 +254,20 @@ def judge_doublings(
         word = "noise"
     agreeing = int(np.sum(last > 0.0 if word == "more" else last < worth))
     return Verdict(
-        word, gain, low, high, ratio, ratio * gain, ratio * low, ratio * high, agreeing, n_repeats,
-        knowledge_share, worth, "more" if gain >= worth else "noise",
-    )  # fmt: skip
+        word,
+        gain,
+        low,
+        high,
+        ratio,
+        ratio * gain,
+        ratio * low,
+        ratio * high,
+        agreeing,
+        n_repeats,
+        knowledge_share,
+        worth,
+        "more" if gain >= worth else "noise",
+    )
 
 
 def group_means(

@@ -63,9 +63,16 @@ def read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]
         is_zip = content[:2] == b"PK"
         raise (damaged("a part is missing or changed") if is_zip else foreign()) from error
     except (
-        ArithmeticError, AttributeError, EOFError, LookupError, OSError, RuntimeError, SyntaxError,
-        TypeError, ValueError,
-    ) as error:  # fmt: skip
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise damaged("a part is missing or changed") from error
     return header, arrays
 

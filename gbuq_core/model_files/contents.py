@@ -47,9 +47,14 @@ def errors_as_damage() -> Iterator[None]:
     except InvalidParameter as error:
         raise damaged(str(error).partition(":")[0].rstrip(".")) from error
     except (
-        ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
         ValueError,
-    ) as error:  # fmt: skip
+    ) as error:
         raise damaged("its parts are incomplete or contradict each other") from error
 
 

@@ -29,7 +29,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
-)  # fmt: skip
+)
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from gbuq_core.model_files.contents import (
     newer,
     no_file_format,
     require,
-)  # fmt: skip
+)
 from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
 
 LAYOUT = 2  # of the header's ``model``; files of gbuq 0.2 have none

@@ -26,7 +26,7 @@ from gbuq_core.model_files.contents import (
     no_file_format,
     require,
     whole,
-)  # fmt: skip
+)
 from gbuq_core.model_files.sklearn_trees import (
     join_columns,
     read_columns,
@@ -427,8 +427,13 @@ def _read_ngboost(node: Any, reader: Reader, where: str, name: str) -> Any:
     require(len(trees) == 2 * len(scalings), "its trees do not come in pairs")
     rate, share = node["rate"], node["share"]
     require(_is_positive(rate) and _is_positive(share), "a number is impossible")
-    model = _class(name)(n_estimators=len(scalings), learning_rate=rate, verbose=False,
-                         minibatch_frac=share, random_state=0)  # fmt: skip
+    model = _class(name)(
+        n_estimators=len(scalings),
+        learning_rate=rate,
+        verbose=False,
+        minibatch_frac=share,
+        random_state=0,
+    )
     own = [_wrap(DecisionTreeRegressor(max_depth=3), tree) for tree in trees]
     model.base_models = [list(pair) for pair in zip(own[::2], own[1::2], strict=True)]
     model.scalings = scalings.tolist()
@@ -439,8 +444,13 @@ def _read_ngboost(node: Any, reader: Reader, where: str, name: str) -> Any:
 
 # stochtree's forests.
 
-_STOCHTREE = {"left": np.int64, "right": np.int64, "split_index": np.int64,
-              "threshold": np.float64, "leaf_value": np.float64}  # fmt: skip
+_STOCHTREE = {
+    "left": np.int64,
+    "right": np.int64,
+    "split_index": np.int64,
+    "threshold": np.float64,
+    "leaf_value": np.float64,
+}
 
 
 def _write_stochtree(container: Any, writer: Writer, where: str) -> Any:
@@ -467,8 +477,12 @@ def _stochtree_forests(n_forests: int, n_trees: int, arrays: Mapping[str, Any]) 
     ends = np.cumsum(arrays["sizes"])[:-1]
     columns = (np.split(arrays[name], ends) for name in _STOCHTREE)
     trees = (_stochtree_tree(*parts) for parts in zip(*columns, strict=True))
-    shared = {"is_exponentiated": False, "is_leaf_constant": True, "num_trees": n_trees,
-              "output_dimension": 1}  # fmt: skip
+    shared = {
+        "is_exponentiated": False,
+        "is_leaf_constant": True,
+        "num_trees": n_trees,
+        "output_dimension": 1,
+    }
     return {**shared, "initialized": True, "num_samples": n_forests} | {
         f"forest_{f}": {**shared, **{f"tree_{t}": next(trees) for t in range(n_trees)}}
         for f in range(n_forests)
@@ -482,15 +496,26 @@ def _stochtree_tree(left: np.ndarray, right: np.ndarray, *others: np.ndarray) ->
     has_leaves = (left[left[inner]] < 0) & (left[right[inner]] < 0)
     nothing = [0] * len(left)
     return {
-        "category_list": [], "category_list_begin": nothing, "category_list_end": nothing,
-        "deleted_nodes": [], "has_categorical_split": False, "internal_nodes": inner.tolist(),
-        "is_log_scale": False, "leaf_parents": inner[has_leaves].tolist(), "leaf_vector": [],
-        "leaf_vector_begin": nothing, "leaf_vector_end": nothing, "leaves": leaves.tolist(),
-        "node_deleted": [False] * len(left), "node_type": (left >= 0).astype(int).tolist(),
-        "num_deleted_nodes": 0, "num_nodes": len(left), "output_dimension": 1,
+        "category_list": [],
+        "category_list_begin": nothing,
+        "category_list_end": nothing,
+        "deleted_nodes": [],
+        "has_categorical_split": False,
+        "internal_nodes": inner.tolist(),
+        "is_log_scale": False,
+        "leaf_parents": inner[has_leaves].tolist(),
+        "leaf_vector": [],
+        "leaf_vector_begin": nothing,
+        "leaf_vector_end": nothing,
+        "leaves": leaves.tolist(),
+        "node_deleted": [False] * len(left),
+        "node_type": (left >= 0).astype(int).tolist(),
+        "num_deleted_nodes": 0,
+        "num_nodes": len(left),
+        "output_dimension": 1,
         "parent": parent.tolist(),
         **{k: v.tolist() for k, v in zip(_STOCHTREE, (left, right, *others), strict=True)},
-    }  # fmt: skip
+    }
 
 
 def _read_stochtree(node: Any, reader: Reader, where: str, name: str) -> Any:
@@ -515,25 +540,34 @@ _BOTH_WAYS: dict[tuple[str, str], tuple[Any, Any]] = {  # a module and its class
     ("lightgbm", "Booster LGBMRegressor LGBMClassifier"): (_write_lightgbm, _read_lightgbm),
     ("xgboost", "Booster XGBRegressor XGBClassifier"): (_write_xgboost, _read_xgboost),
     ("catboost", "CatBoost CatBoostRegressor CatBoostClassifier"): (
-        _write_catboost, _read_catboost),
-    ("sklearn.ensemble", "RandomForestRegressor ExtraTreesRegressor GradientBoostingRegressor "
-     "HistGradientBoostingRegressor"): (_write_ensemble, _read_ensemble),
+        _write_catboost,
+        _read_catboost,
+    ),
+    (
+        "sklearn.ensemble",
+        "RandomForestRegressor ExtraTreesRegressor GradientBoostingRegressor "
+        "HistGradientBoostingRegressor",
+    ): (_write_ensemble, _read_ensemble),
     ("sklearn.tree", "DecisionTreeRegressor DecisionTreeClassifier"): (_write_tree, _read_tree),
     ("sklearn.frozen", "FrozenEstimator"): (
         lambda model, writer, where: writer.node(model.estimator, f"{where}.estimator"),
-        lambda node, reader, where, name: _class(name)(reader.value(node, f"{where}.estimator"))),
+        lambda node, reader, where, name: _class(name)(reader.value(node, f"{where}.estimator")),
+    ),
     ("pandas", "Index"): (
         lambda index, writer, where: writer.node(index.tolist(), where),
-        lambda node, reader, where, name: reader.value(node, where)),
+        lambda node, reader, where, name: reader.value(node, where),
+    ),
     ("sklearn.ensemble", "IsolationForest"): (_write_isolation, _read_isolation),
     ("sklearn.preprocessing", "RobustScaler StandardScaler"): (_write_attributes, _read_linear),
     ("sklearn.neighbors", "NearestNeighbors"): (_write_neighbours, _read_neighbours),
     ("sklearn.linear_model", "LinearRegression"): (_write_attributes, _read_linear),
     ("sklearn.gaussian_process.kernels", "Sum Product ConstantKernel RBF WhiteKernel"): (
-        _write_attributes, _read_kernel),
+        _write_attributes,
+        _read_kernel,
+    ),
     ("ngboost", "NGBRegressor"): (_write_ngboost, _read_ngboost),
     ("stochtree", "ForestContainer"): (_write_stochtree, _read_stochtree),
-}  # fmt: skip
+}
 CODECS = {
     f"{module.partition('.')[0]}.{name}": Codec(*both_ways, module, name in ("LeafSource", "Index"))
     for (module, names), both_ways in _BOTH_WAYS.items()

@@ -45,8 +45,12 @@ def read_trees(arrays: Arrays) -> list[Any]:
     trees = []
     for nodes, own, width, n_columns in zip(parts, of_leaves, n_values, n_features, strict=True):
         tree = Tree(n_columns, np.array([width], np.intp), 1)
-        state = {"max_depth": 0, "node_count": len(nodes), "nodes": nodes.copy(),
-                 "values": own.reshape(-1, 1, width).copy()}  # fmt: skip
+        state = {
+            "max_depth": 0,
+            "node_count": len(nodes),
+            "nodes": nodes.copy(),
+            "values": own.reshape(-1, 1, width).copy(),
+        }
         tree.__setstate__(state)
         tree.max_depth = int(tree.compute_node_depths().max()) - 1
         trees.append(tree)

@@ -338,18 +338,27 @@ def _bent(kind: int, numbers: FloatArray, edges: FloatArray) -> TargetArrays:
 
 _GRID = np.array([(x, y) for x in (-4, -2, 0, 2, 4) for y in (-4, -2, 0, 2, 4)], dtype=np.float64)
 
-TARGETS: Mapping[str, Target] = MappingProxyType({
-    "gaussians25": gaussian_mixture(
-        _GRID, 0.03 * np.eye(2), name="gaussians25", label="25 Gaussians", extent=(-6, 6, -6, 6)
-    ),
-    "ring": ring(),
-    "banana": banana(),
-    "two_modes": gaussian_mixture(
-        [[-1.2, 0.0], [1.2, 0.0]], 0.0625 * np.eye(2), [0.8, 0.2],
-        name="two_modes", label="Two unequal modes", extent=(-4, 4, -4, 4),
-    ),
-    "gaussian": gaussian_mixture(
-        [[1.0, -0.5]], [[1.0, 0.6], [0.6, 0.8]],
-        name="gaussian", label="One Gaussian", extent=(-4, 6, -5.5, 4.5),
-    ),
-})  # fmt: skip
+TARGETS: Mapping[str, Target] = MappingProxyType(
+    {
+        "gaussians25": gaussian_mixture(
+            _GRID, 0.03 * np.eye(2), name="gaussians25", label="25 Gaussians", extent=(-6, 6, -6, 6)
+        ),
+        "ring": ring(),
+        "banana": banana(),
+        "two_modes": gaussian_mixture(
+            [[-1.2, 0.0], [1.2, 0.0]],
+            0.0625 * np.eye(2),
+            [0.8, 0.2],
+            name="two_modes",
+            label="Two unequal modes",
+            extent=(-4, 4, -4, 4),
+        ),
+        "gaussian": gaussian_mixture(
+            [[1.0, -0.5]],
+            [[1.0, 0.6], [0.6, 0.8]],
+            name="gaussian",
+            label="One Gaussian",
+            extent=(-4, 6, -5.5, 4.5),
+        ),
+    }
+)

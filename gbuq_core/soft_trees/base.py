@@ -193,8 +193,9 @@ class SoftTrees(Savable, BaseEstimator):
     def _check_draws(self, n_draws: int | None, seed: int | None) -> tuple[int, int]:
         """Number and seed of the draws: those of the estimator where there are none."""
         check_is_fitted(self, "trees_")
-        n = check_number("n_draws", self.n_draws if n_draws is None else n_draws, 1, MAX_DRAWS,
-                         integer=True)  # fmt: skip
+        n = check_number(
+            "n_draws", self.n_draws if n_draws is None else n_draws, 1, MAX_DRAWS, integer=True
+        )
         if seed is None:
             return n, self.seed_
         return n, check_number("seed", seed, 0, 2**63 - 1, integer=True)

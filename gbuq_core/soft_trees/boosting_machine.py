@@ -104,10 +104,22 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            depth, leaf, rank, beta, prior_scale, n_steps, learning_rate, n_draws,
-            n_gradient_draws, n_restarts, batch_size, flat_tolerance, categorical_features, n_jobs,
+            depth,
+            leaf,
+            rank,
+            beta,
+            prior_scale,
+            n_steps,
+            learning_rate,
+            n_draws,
+            n_gradient_draws,
+            n_restarts,
+            batch_size,
+            flat_tolerance,
+            categorical_features,
+            n_jobs,
             random_state,
-        )  # fmt: skip
+        )
         self.n_trees = n_trees
         self.noise_shape = noise_shape
         self.noise_rate = noise_rate

@@ -116,10 +116,16 @@ def start_state(
     n = shape.n_parameters
     values = np.empty((2 + rank) * n + 1)
     state = State(
-        values, values[:n], values[n : 2 * n], values[2 * n : -1].reshape(rank, n), values[-1:],
-        np.zeros_like(values), np.zeros_like(values), np.zeros(1, np.int64),
+        values,
+        values[:n],
+        values[n : 2 * n],
+        values[2 * n : -1].reshape(rank, n),
+        values[-1:],
+        np.zeros_like(values),
+        np.zeros_like(values),
+        np.zeros(1, np.int64),
         np.arange(n_rows, dtype=np.int64),
-    )  # fmt: skip
+    )
     state.mean[:] = mean
     state.raw_scale[:] = inverse_softplus(np.full(n, scale))
     state.raw_noise[0] = inverse_softplus(noise)
@@ -303,16 +309,29 @@ class Climb:
         if rate is None:
             rate = default_rate(shape.n_features, batch is not None)
         self._plan = training_plan(
-            shape, n_rows, beta=knobs.beta, prior_scale=knobs.prior_scale, rank=knobs.rank,
-            n_steps=knobs.n_steps, learning_rate=rate, n_draws=knobs.n_gradient_draws,
+            shape,
+            n_rows,
+            beta=knobs.beta,
+            prior_scale=knobs.prior_scale,
+            rank=knobs.rank,
+            n_steps=knobs.n_steps,
+            learning_rate=rate,
+            n_draws=knobs.n_gradient_draws,
             batch_size=batch,
-            learn_noise=shape.output == "mean" and knobs.noise is None, seed=seed, member=lane,
-        )  # fmt: skip
+            learn_noise=shape.output == "mean" and knobs.noise is None,
+            seed=seed,
+            member=lane,
+        )
         self._state = start_state(
-            shape, mean, START_SCALE, knobs.rank,
+            shape,
+            mean,
+            START_SCALE,
+            knobs.rank,
             noise=START_NOISE if knobs.noise is None else knobs.noise,
-            n_rows=n_rows, seed=seed, member=lane,
-        )  # fmt: skip
+            n_rows=n_rows,
+            seed=seed,
+            member=lane,
+        )
         self._path = np.full(knobs.n_steps, np.nan)
         self._stops = np.linspace(0, knobs.n_steps, N_SNAPSHOTS + 1).round().astype(int)
         self._seen, self._means = [0], [mean.copy()]
@@ -357,11 +376,13 @@ class Climb:
         """The tree as it is now."""
         is_mean = self._shape.output == "mean"
         return FittedTree(
-            self._shape, self._knobs.beta, posterior(self._state),
+            self._shape,
+            self._knobs.beta,
+            posterior(self._state),
             noise_of(self._state) if is_mean else None,
             ElboPath(np.arange(1, self._done + 1), self._path[: self._done].copy()),
             Snapshots(np.array(self._seen), np.array(self._means)),
-        )  # fmt: skip
+        )
 
 
 def _is_flat(path: np.ndarray, n_steps: int, tolerance: float) -> bool:

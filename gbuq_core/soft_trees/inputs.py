@@ -98,9 +98,12 @@ def fit_inputs(X: Any, declared: Any = None) -> tuple[SoftEncoding, np.ndarray]:
     centre, spread = unit * (raw / unit).mean(axis=0), unit * (raw / unit).std(axis=0)
     kept = (raw.min(axis=0) < raw.max(axis=0)) & (spread > _ROUNDING * largest)
     encoding = SoftEncoding(
-        columns, tuple(n for n, k in zip(names, kept, strict=True) if k), kept,
-        centre[kept], spread[kept],
-    )  # fmt: skip
+        columns,
+        tuple(n for n, k in zip(names, kept, strict=True) if k),
+        kept,
+        centre[kept],
+        spread[kept],
+    )
     return encoding, _standardise(encoding, raw)
 
 

@@ -135,10 +135,22 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            depth, leaf, rank, beta, prior_scale, n_steps, learning_rate, n_draws,
-            n_gradient_draws, n_restarts, batch_size, flat_tolerance, categorical_features, n_jobs,
+            depth,
+            leaf,
+            rank,
+            beta,
+            prior_scale,
+            n_steps,
+            learning_rate,
+            n_draws,
+            n_gradient_draws,
+            n_restarts,
+            batch_size,
+            flat_tolerance,
+            categorical_features,
+            n_jobs,
             random_state,
-        )  # fmt: skip
+        )
         self.output = output
         self.noise = noise
 
@@ -168,9 +180,13 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
         knobs = self._plan(knobs, matrix)
         inner_noise = None if self.noise is None else self.noise / scale.spread
         tree = fit_tree(
-            self.shape_, matrix, (numbers - scale.centre) / scale.spread,
-            replace(knobs, noise=inner_noise), self.seed_, n_jobs=self.n_jobs,
-        )  # fmt: skip
+            self.shape_,
+            matrix,
+            (numbers - scale.centre) / scale.spread,
+            replace(knobs, noise=inner_noise),
+            self.seed_,
+            n_jobs=self.n_jobs,
+        )
         self.noise_ = None if tree.noise is None else scale.spread * tree.noise
         self._end((tree,), len(matrix), began)
         return self

@@ -248,9 +248,15 @@ def run_mixture_steps(plan, state, Xt, y, elbo_path, n_steps):
         for s in range(plan.n_draws):
             _begin_draw(plan, state, s, draw)
             value += weight * mixture_gradient(
-                plan.codes, plan.beta, draw.theta, state.raw_noise[0],
-                X_step, y_step, scratch, draw.gradient,
-            )  # fmt: skip
+                plan.codes,
+                plan.beta,
+                draw.theta,
+                state.raw_noise[0],
+                X_step,
+                y_step,
+                scratch,
+                draw.gradient,
+            )
             _end_draw(weight, draw, gradient)
         _end_step(plan, state, gradient, draw, value, elbo_path)
 
@@ -269,9 +275,15 @@ def run_mean_steps(plan, state, Xt, y, elbo_path, n_steps):
         for s in range(plan.n_draws):
             _begin_draw(plan, state, s, draw)
             value += weight * mean_gradient(
-                plan.codes, plan.beta, draw.theta, state.raw_noise[0],
-                X_step, y_step, scratch, draw.gradient,
-            )  # fmt: skip
+                plan.codes,
+                plan.beta,
+                draw.theta,
+                state.raw_noise[0],
+                X_step,
+                y_step,
+                scratch,
+                draw.gradient,
+            )
             _end_draw(weight, draw, gradient)
         _end_step(plan, state, gradient, draw, value, elbo_path)
 
@@ -290,8 +302,14 @@ def run_class_steps(plan, state, Xt, y, elbo_path, n_steps):
         for s in range(plan.n_draws):
             _begin_draw(plan, state, s, draw)
             value += weight * class_gradient(
-                plan.codes, plan.beta, draw.theta, state.raw_noise[0],
-                X_step, y_step, scratch, draw.gradient,
-            )  # fmt: skip
+                plan.codes,
+                plan.beta,
+                draw.theta,
+                state.raw_noise[0],
+                X_step,
+                y_step,
+                scratch,
+                draw.gradient,
+            )
             _end_draw(weight, draw, gradient)
         _end_step(plan, state, gradient, draw, value, elbo_path)

@@ -57,9 +57,10 @@ class ColumnCoding(NamedTuple):
         if self.kind == "target":
             n_columns = self.fallback.shape[0] if self.fallback.ndim else 0
             check_arrays(
-                self, means=("finite", len(self.levels) + 1, n_columns),
+                self,
+                means=("finite", len(self.levels) + 1, n_columns),
                 fallback=("finite", n_columns),
-            )  # fmt: skip
+            )
         elif self.kind == "levels":
             require(1 <= len(self.levels) + self.has_missing <= MAX_ONE_HOT_LEVELS, why)
         else:

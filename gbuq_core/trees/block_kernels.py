@@ -191,6 +191,13 @@ def merge_and_score(level, rows, n_leaves, l2, first, last, width):
         if level.running[leaf, 1, n_channels - 1] > 0.0:
             running[1] = level.running[leaf, 1]
             add_leaf_scores(
-                level.histogram[leaf], rows.offset[first:last], rows.n_bins[first:last],
-                rows.is_category[first:last], l2, level.products, level.squares, running, width,
-            )  # fmt: skip
+                level.histogram[leaf],
+                rows.offset[first:last],
+                rows.n_bins[first:last],
+                rows.is_category[first:last],
+                l2,
+                level.products,
+                level.squares,
+                running,
+                width,
+            )

@@ -93,13 +93,24 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
             if scratch.end[leaf] > scratch.begin[leaf]:
                 sum_leaf(histogram[leaf], rows.offset, rows.n_bins, scratch.running, width)
                 add_leaf_scores(
-                    histogram[leaf], rows.offset, rows.n_bins, rows.is_category, l2,
-                    scratch.products, scratch.squares, scratch.running, width,
-                )  # fmt: skip
+                    histogram[leaf],
+                    rows.offset,
+                    rows.n_bins,
+                    rows.is_category,
+                    l2,
+                    scratch.products,
+                    scratch.squares,
+                    scratch.running,
+                    width,
+                )
         best = best_candidate(
-            scratch.products, scratch.squares, rows.is_candidate, noise_std, noise_base,
+            scratch.products,
+            scratch.squares,
+            rows.is_candidate,
+            noise_std,
+            noise_base,
             level * total_bins,
-        )  # fmt: skip
+        )
         if best < 0:
             return level
         feature = rows.slot_feature[best]

@@ -104,9 +104,17 @@ def draw_curves(
     """
     bar = {"knobs": [knob.spec for knob in knobs]} if knobs else {}
     spec = {
-        "name": name, "alt": alt, "height": int(height), "hint": hint, "x": x,
-        "panels": list(panels), "legend": list(legend), "read": read, **bar, **more,
-    }  # fmt: skip
+        "name": name,
+        "alt": alt,
+        "height": int(height),
+        "hint": hint,
+        "x": x,
+        "panels": list(panels),
+        "legend": list(legend),
+        "read": read,
+        **bar,
+        **more,
+    }
     return Curves(spec, tuple(knobs))
 
 

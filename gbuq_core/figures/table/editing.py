@@ -113,12 +113,15 @@ def editor_spec(editor: Editor) -> dict[str, Any]:
         "x": x,
         "y": y,
         "own": None if curve.own is None else x[curve.own],
-        "map": [list(pair) for pair in zip(
-            rounded(curve.data), rounded(np.nan_to_num(curve.knowledge)), strict=True
-        )],
+        "map": [
+            list(pair)
+            for pair in zip(
+                rounded(curve.data), rounded(np.nan_to_num(curve.knowledge)), strict=True
+            )
+        ],
         "said": [list(texts) for texts in curve.numbers],
         "figure": curve_figure(curve, editor.handles[curve.handle].name),
-    }  # fmt: skip
+    }
     return spec
 
 
@@ -174,9 +177,13 @@ def _map(editor: Editor) -> dict[str, Any]:
     rows_panel.pop("ring", None)
     own = [rows.data[rows.selected], np.nan_to_num(rows.knowledge[rows.selected])]
     dot: Part = {
-        "kind": "dots", "x": rounded(own[:1]), "y": rounded(own[1:]), "colour": "text",
-        "opacity": 1.0, "size": 10,
-    }  # fmt: skip
+        "kind": "dots",
+        "x": rounded(own[:1]),
+        "y": rounded(own[1:]),
+        "colour": "text",
+        "opacity": 1.0,
+        "size": 10,
+    }
     rows_panel["layers"] = [*rows_panel["layers"], dot]
     spec["panels"] = [rows_panel]
     moved: Part = {"kind": "dots", "colour": "#d55e00", "opacity": 1.0, "size": 10}

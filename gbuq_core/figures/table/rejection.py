@@ -40,9 +40,12 @@ def rejection_figure(
     ]
     for kind, curve, _ in rankings:
         drawn = line(
-            100.0 * np.asarray(curve.rejected), curve.remaining, KIND_COLOURS[kind],
-            _WIDTHS[kind], _DASHES[kind],
-        )  # fmt: skip
+            100.0 * np.asarray(curve.rejected),
+            curve.remaining,
+            KIND_COLOURS[kind],
+            _WIDTHS[kind],
+            _DASHES[kind],
+        )
         parts.append((kind, drawn))
     values = [("random", first.random), ("oracle", first.oracle)]
     values += [(ranking.kind, ranking.curve.remaining) for ranking in rankings]

@@ -51,8 +51,10 @@ def law_figure(
         ends = [ends[0] - 0.6, ends[1] + 0.6]
     at = [place for place, _ in spikes] + ([truth] if math.isfinite(truth) else [])
     room = 0.02 * (ends[1] - ends[0]) if spikes else 0.0
-    ends = [min([ends[0], *(place - room for place in at)]),
-            max([ends[1], *(place + room for place in at)])]  # fmt: skip
+    ends = [
+        min([ends[0], *(place - room for place in at)]),
+        max([ends[1], *(place + room for place in at)]),
+    ]
     parts = [("the law", band(x, np.zeros(len(x)), heights, colour, 0.25))]
     for name, weight, own in voices:
         part = line(points, weight * own, VOICE_COLOURS[name], 1.8)
@@ -75,6 +77,10 @@ def law_figure(
         axis(ends, "" if names else one_line(target, 40), ticks),
         [panel(y, label, [part for _, part in parts])],
         [entry(name, part) for name, part in parts],
-        reading(points, "" if names else f"{one_line(target, 20)}:", read,
-                **({"names": list(names)} if names else {})),
-    )  # fmt: skip
+        reading(
+            points,
+            "" if names else f"{one_line(target, 20)}:",
+            read,
+            **({"names": list(names)} if names else {}),
+        ),
+    )

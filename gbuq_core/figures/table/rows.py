@@ -65,12 +65,15 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         [panel([-0.02 * top, top], label, layers, **marks)],
         legend,
         reading(
-            rows.data, "row", values, y=rounded(heights),
+            rows.data,
+            "row",
+            values,
+            y=rounded(heights),
             names=[int(number) for number in rows.number],
         ),
         hint="Point at a dot to read its row. Click to open the row. Drag a frame to zoom in.",
         pick=True,
-    )  # fmt: skip
+    )
 
 
 def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:

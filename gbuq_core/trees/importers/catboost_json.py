@@ -22,8 +22,18 @@ from gbuq_core.trees.importers.source import damaged_model, refuse
 _damaged = partial(damaged_model, "CatBoost")
 
 # That may be named for a file that does not name its own; others differ in nothing that is read.
-LOSSES = ("RMSE", "MAE", "Quantile", "Poisson", "Tweedie", "RMSEWithUncertainty", "Logloss",
-          "CrossEntropy", "MultiClass", "MultiClassOneVsAll")  # fmt: skip
+LOSSES = (
+    "RMSE",
+    "MAE",
+    "Quantile",
+    "Poisson",
+    "Tweedie",
+    "RMSEWithUncertainty",
+    "Logloss",
+    "CrossEntropy",
+    "MultiClass",
+    "MultiClassOneVsAll",
+)
 _DEEPEST = 16  # CatBoost's own limit for symmetric trees
 
 
@@ -46,8 +56,13 @@ def read_catboost_json(content: bytes, loss: str = "") -> PlainTrees:
     except GbuqError:
         raise
     except (
-        AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
-    ) as error:  # fmt: skip
+        AttributeError,
+        LookupError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise _damaged("a part is missing or of the wrong kind") from error
 
 
@@ -75,15 +90,29 @@ def _read_document(document: Any, loss: str) -> PlainTrees:
     n_trees, trees = len(splits), join_trees(list(splits))
     decays = shrink_factors(parameters.get("boosting_options", {}), n_trees)
     return PlainTrees(
-        kind="catboost", task=task, n_features=features.n_features, names=features.names,
-        trees=trees, leaf_values=np.concatenate(values), output=np.zeros(n_trees, np.int32),
-        base=base, scale=float(scale), slope=1.0, decays=decays, link=link,
-        per_iteration=1, averages=False, no_stages="" if parameters else "sum", single=True,
+        kind="catboost",
+        task=task,
+        n_features=features.n_features,
+        names=features.names,
+        trees=trees,
+        leaf_values=np.concatenate(values),
+        output=np.zeros(n_trees, np.int32),
+        base=base,
+        scale=float(scale),
+        slope=1.0,
+        decays=decays,
+        link=link,
+        per_iteration=1,
+        averages=False,
+        no_stages="" if parameters else "sum",
+        single=True,
         flushes=False,
-        levels_begin=np.zeros(len(trees.left) + 1, np.int64), levels=np.zeros(0, np.int32),
-        categories=(), classes=_classes(info, task),
+        levels_begin=np.zeros(len(trees.left) + 1, np.int64),
+        levels=np.zeros(0, np.int32),
+        categories=(),
+        classes=_classes(info, task),
         hashed=np.array(sorted(features.category.values()), np.int32),
-    )  # fmt: skip
+    )
 
 
 def shrink_factors(parameters: Mapping[str, Any], n_trees: int) -> np.ndarray:

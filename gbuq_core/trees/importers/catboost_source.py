@@ -120,8 +120,13 @@ def from_catboost_file(content: bytes, task: str) -> CatBoostSource:
     except (InvalidParameter, UnknownLoss):
         raise
     except (
-        catboost.CatBoostError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError,
-    ) as error:  # fmt: skip
+        catboost.CatBoostError,
+        ArithmeticError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ModelFileError(
             f"CatBoost cannot read the model file ({_reason(error)}): save the model again."
         ) from error

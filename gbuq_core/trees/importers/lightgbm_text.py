@@ -33,10 +33,15 @@ _OBJECTIVE = (
 _damaged = partial(damaged_model, "LightGBM")
 _require = partial(require_sound, "LightGBM")
 _ARRAYS = {
-    "split_feature": np.int64, "threshold": np.float64, "decision_type": np.int64,
-    "left_child": np.int64, "right_child": np.int64, "leaf_value": np.float64,
-    "cat_boundaries": np.int64, "cat_threshold": np.int64,
-}  # fmt: skip
+    "split_feature": np.int64,
+    "threshold": np.float64,
+    "decision_type": np.int64,
+    "left_child": np.int64,
+    "right_child": np.int64,
+    "leaf_value": np.float64,
+    "cat_boundaries": np.int64,
+    "cat_threshold": np.int64,
+}
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the missing rule
 
 
@@ -170,14 +175,20 @@ def _write(
         blocks.append("\n".join([*lines, "is_linear=0", "shrinkage=1", "", "", ""]))
     per_iteration = int(header["num_tree_per_iteration"])
     head = [
-        "tree", "version=v4", f"num_class={per_iteration}",
-        f"num_tree_per_iteration={per_iteration}", "label_index=0",
-        f"max_feature_idx={n_features - 1}", *([f"objective={objective}"] if objective else []),
+        "tree",
+        "version=v4",
+        f"num_class={per_iteration}",
+        f"num_tree_per_iteration={per_iteration}",
+        "label_index=0",
+        f"max_feature_idx={n_features - 1}",
+        *([f"objective={objective}"] if objective else []),
         *(["average_output"] if "average_output" in header else []),
         "feature_names=" + " ".join(f"Column_{i}" for i in range(n_features)),
         "feature_infos=" + " ".join(["[-1:1]"] * n_features),
-        "tree_sizes=" + " ".join(str(len(block)) for block in blocks), "", "",
-    ]  # fmt: skip
+        "tree_sizes=" + " ".join(str(len(block)) for block in blocks),
+        "",
+        "",
+    ]
     last = "pandas_categorical:" + json.dumps(levels) + "\n"
     return "\n".join(head) + "".join(blocks) + "end of trees\n\n" + last
 

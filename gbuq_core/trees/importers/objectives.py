@@ -12,9 +12,15 @@ from gbuq_core.errors import InvalidParameter
 _NUMBERS, _CLASSES = ("regression",), ("classification",)
 # A sigmoid of shares is that of two classes as well: the target decides.
 _TASKS = {
-    "identity": _NUMBERS, "exp": _NUMBERS, "square": _NUMBERS, "gaussian": _NUMBERS,
-    "share": _NUMBERS + _CLASSES, "sigmoid": _CLASSES, "softmax": _CLASSES, "sigmoids": _CLASSES,
-}  # fmt: skip
+    "identity": _NUMBERS,
+    "exp": _NUMBERS,
+    "square": _NUMBERS,
+    "gaussian": _NUMBERS,
+    "share": _NUMBERS + _CLASSES,
+    "sigmoid": _CLASSES,
+    "softmax": _CLASSES,
+    "sigmoids": _CLASSES,
+}
 LINKS = tuple(_TASKS)  # how the sum of the leaves becomes the prediction
 
 _LINKED: dict[str, dict[str, str]] = {

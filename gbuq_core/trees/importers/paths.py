@@ -72,9 +72,11 @@ def _is_sklearn_forest(source: ForestSource) -> bool:
     from sklearn import ensemble
 
     forests = (
-        ensemble.RandomForestRegressor, ensemble.RandomForestClassifier,
-        ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier,
-    )  # fmt: skip
+        ensemble.RandomForestRegressor,
+        ensemble.RandomForestClassifier,
+        ensemble.ExtraTreesRegressor,
+        ensemble.ExtraTreesClassifier,
+    )
     return isinstance(source.model, forests)
 
 

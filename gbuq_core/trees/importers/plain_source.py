@@ -46,12 +46,21 @@ _CELLS = 4_000_000  # rows x trees whose leaf values are held at a time
 
 # What a model is written as: arrays with their types and numbers of axes, and parts of a header.
 PLAIN_ARRAYS: dict[str, tuple[Any, int]] = {
-    "begin": (np.int64, 1), "left": (np.int32, 1), "right": (np.int32, 1),
-    "feature": (np.int32, 1), "threshold": (np.float64, 1), "missing": (np.int32, 1),
-    "missing_left": (np.bool_, 1), "leaf_values": (np.float64, 2), "output": (np.int32, 1),
-    "base": (np.float64, 1), "decays": (np.float64, 1), "levels_begin": (np.int64, 1),
-    "levels": (np.int32, 1), "hashed": (np.int32, 1),
-}  # fmt: skip
+    "begin": (np.int64, 1),
+    "left": (np.int32, 1),
+    "right": (np.int32, 1),
+    "feature": (np.int32, 1),
+    "threshold": (np.float64, 1),
+    "missing": (np.int32, 1),
+    "missing_left": (np.bool_, 1),
+    "leaf_values": (np.float64, 2),
+    "output": (np.int32, 1),
+    "base": (np.float64, 1),
+    "decays": (np.float64, 1),
+    "levels_begin": (np.int64, 1),
+    "levels": (np.int32, 1),
+    "hashed": (np.int32, 1),
+}
 PLAIN_TEXTS = ("kind", "task", "link", "no_stages")
 PLAIN_FLAGS = ("averages", "single", "flushes")
 PLAIN_NUMBERS = ("scale", "slope", "unused_rounds")
@@ -275,9 +284,10 @@ class PlainSource(LeafSource):
                 if of_levels.any():
                     chosen, code = split[of_levels], value[of_levels]
                     goes_left[of_levels] = np.where(
-                        np.isnan(code), trees.missing_left[chosen],
+                        np.isnan(code),
+                        trees.missing_left[chosen],
                         _in_levels(keys, chosen, code, width),
-                    )  # fmt: skip
+                    )
                 node[rows] = np.where(goes_left, trees.left[split], trees.right[split])
                 rows = rows[node[rows] >= 0]
             out[:, tree - first] = ~node
@@ -350,10 +360,12 @@ def describe_plain(plain: PlainTrees) -> tuple[dict[str, Any], dict[str, np.ndar
     parts = {**plain._asdict(), **plain.trees._asdict()}
     header = {key: parts[key] for key in (*PLAIN_TEXTS, *PLAIN_FLAGS, *PLAIN_NUMBERS, "strict")}
     header |= {
-        "n_features": plain.n_features, "per_iteration": plain.per_iteration,
-        "names": list(plain.names), "classes": list(plain.classes),
+        "n_features": plain.n_features,
+        "per_iteration": plain.per_iteration,
+        "names": list(plain.names),
+        "classes": list(plain.classes),
         "categories": [list(column) for column in plain.categories],
-    }  # fmt: skip
+    }
     arrays = {key: np.asarray(parts[key], dtype) for key, (dtype, _) in PLAIN_ARRAYS.items()}
     return header, arrays
 
@@ -365,8 +377,10 @@ def read_plain(header: Mapping[str, Any], arrays: Arrays) -> PlainSource:
         for key, (dtype, n_axes) in PLAIN_ARRAYS.items()
     }
     for keys, kinds in (
-        (PLAIN_TEXTS, (str,)), ((*PLAIN_FLAGS, "strict"), (bool,)), (PLAIN_NUMBERS, (int, float))
-    ):  # fmt: skip
+        (PLAIN_TEXTS, (str,)),
+        ((*PLAIN_FLAGS, "strict"), (bool,)),
+        (PLAIN_NUMBERS, (int, float)),
+    ):
         for key in keys:
             require(type(header[key]) in kinds, "its header is incomplete")
             parts[key] = float(header[key]) if key in PLAIN_NUMBERS else header[key]

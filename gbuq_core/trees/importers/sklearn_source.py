@@ -133,10 +133,13 @@ def from_sklearn(model: Any, task: str) -> LeafSource:
 
     histogram = (ensemble.HistGradientBoostingRegressor, ensemble.HistGradientBoostingClassifier)
     forests = (
-        ensemble.GradientBoostingRegressor, ensemble.GradientBoostingClassifier,
-        ensemble.RandomForestRegressor, ensemble.RandomForestClassifier,
-        ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier,
-    )  # fmt: skip
+        ensemble.GradientBoostingRegressor,
+        ensemble.GradientBoostingClassifier,
+        ensemble.RandomForestRegressor,
+        ensemble.RandomForestClassifier,
+        ensemble.ExtraTreesRegressor,
+        ensemble.ExtraTreesClassifier,
+    )
     if not isinstance(model, histogram + forests):
         inner = {
             "Pipeline": "its last step, and rows that the steps before it have transformed",

@@ -28,16 +28,29 @@ def plain_xgboost(read: XGBoostModel) -> PlainTrees:
         values.append(np.asarray(tree["split_conditions"], np.float64)[of_node >= 0] * weight)
     n_splits = int(read.trees.begin[n_trees])
     return PlainTrees(
-        kind="xgboost", task=task, n_features=read.n_features, names=read.feature_names,
+        kind="xgboost",
+        task=task,
+        n_features=read.n_features,
+        names=read.feature_names,
         trees=take_splits(read.trees, read.trees.begin[: n_trees + 1], slice(n_splits)),
         leaf_values=np.concatenate(values[:n_trees])[:, None],
-        output=np.asarray(model["tree_info"][:n_trees], np.int32), base=base, scale=1.0, slope=1.0,
-        decays=np.ones(read.n_best), link=link, per_iteration=int(begins[0]), averages=False,
-        no_stages=_no_stages(read, int(begins[0])), single=True, flushes=False,
+        output=np.asarray(model["tree_info"][:n_trees], np.int32),
+        base=base,
+        scale=1.0,
+        slope=1.0,
+        decays=np.ones(read.n_best),
+        link=link,
+        per_iteration=int(begins[0]),
+        averages=False,
+        no_stages=_no_stages(read, int(begins[0])),
+        single=True,
+        flushes=False,
         levels_begin=read.levels_begin[: n_splits + 1],
-        levels=read.levels[: read.levels_begin[n_splits]], categories=read.categories, classes=(),
+        levels=read.levels[: read.levels_begin[n_splits]],
+        categories=read.categories,
+        classes=(),
         unused_rounds=read.n_iterations - read.n_best,
-    )  # fmt: skip
+    )
 
 
 def _no_stages(read: XGBoostModel, per_round: int) -> str:

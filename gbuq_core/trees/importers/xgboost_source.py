@@ -170,9 +170,11 @@ def check_untried(read: XGBoostModel, booster: Any) -> None:
     rows = rows_around(plain)
     own = PlainSource(plain).predict_raw(rows)[0]
     theirs = booster.predict(
-        import_xgboost().DMatrix(rows), output_margin=True, iteration_range=(0, read.n_best),
+        import_xgboost().DMatrix(rows),
+        output_margin=True,
+        iteration_range=(0, read.n_best),
         validate_features=False,
-    ).reshape(own.shape)  # fmt: skip
+    ).reshape(own.shape)
     if not np.allclose(own, theirs, rtol=0.0, atol=_SAME * max(1.0, float(np.abs(theirs).max()))):
         raise ModelFileError(
             f"The model was written by {_name(read)}, which was not tried, and its trees are read "

@@ -30,8 +30,15 @@ from gbuq_core.trees.importers.source import damaged_model, refuse, require_soun
 _damaged = partial(damaged_model, "XGBoost")
 _require = partial(require_sound, "XGBoost")
 
-_NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4",
-            b"D": ">f8"}  # fmt: skip
+_NUMBERS = {
+    b"i": ">i1",
+    b"U": ">u1",
+    b"I": ">i2",
+    b"l": ">i4",
+    b"L": ">i8",
+    b"d": ">f4",
+    b"D": ">f8",
+}
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 _DEEPEST = 64
 _DELETED = 2_147_483_647  # the feature of a node that pruning has taken out
@@ -89,8 +96,14 @@ def read_xgboost(content: bytes) -> XGBoostModel:
     except GbuqError:
         raise
     except (
-        AttributeError, EOFError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
-    ) as error:  # fmt: skip
+        AttributeError,
+        EOFError,
+        LookupError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise _damaged("a part is missing or of the wrong kind") from error
 
 
@@ -276,8 +289,10 @@ def _clean(document: Any, read: Any, given: Any, trees: list[dict[str, Any]]) ->
         fits = weights.shape == (len(trees),) and np.isfinite(weights).all()
         _require(fits, "its trees have no weights")
         gradient_booster = {
-            "name": "dart", "gbtree": gradient_booster, "weight_drop": weights.tolist(),
-        }  # fmt: skip
+            "name": "dart",
+            "gbtree": gradient_booster,
+            "weight_drop": weights.tolist(),
+        }
     stored = learner["learner_model_param"]
     parameters = {key: _whole(stored, key) for key in ("num_class", "num_target") if key in stored}
     score = str(stored["base_score"])
@@ -290,15 +305,19 @@ def _clean(document: Any, read: Any, given: Any, trees: list[dict[str, Any]]) ->
     return {
         "version": [int(part) for part in document["version"]],
         "learner": {
-            "attributes": {}, "feature_names": [], "feature_types": [],
-            "gradient_booster": gradient_booster, "objective": objective,
+            "attributes": {},
+            "feature_names": [],
+            "feature_types": [],
+            "gradient_booster": gradient_booster,
+            "objective": objective,
             "learner_model_param": {
-                **parameters, "base_score": score,
+                **parameters,
+                "base_score": score,
                 "num_feature": str(int(stored["num_feature"])),
                 "boost_from_average": "1",
             },
         },
-    }  # fmt: skip
+    }
 
 
 def _whole(values: Any, key: str) -> str:
@@ -417,9 +436,11 @@ def _read_tree(tree: Any, number: int, n_features: int) -> _Tree:
         clean[key] = []
     clean["id"] = number
     clean["tree_param"] = {
-        "num_deleted": str(int((~used).sum())), "num_feature": str(n_features),
-        "num_nodes": str(n_nodes), "size_leaf_vector": "1",
-    }  # fmt: skip
+        "num_deleted": str(int((~used).sum())),
+        "num_feature": str(n_features),
+        "num_nodes": str(n_nodes),
+        "size_leaf_vector": "1",
+    }
     return _Tree(numeric, n_levels, levels, leaf_at.astype(np.int32), clean)
 
 
