@@ -50,9 +50,13 @@ class _Child:
             own_group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM], env=environment, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **own_group,
-            )  # fmt: skip
+                [sys.executable, "-c", _PROGRAM],
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                **own_group,
+            )
         except OSError as error:
             raise _NoProcess from error
 

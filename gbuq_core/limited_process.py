@@ -48,10 +48,14 @@ def ask_process(
     with tempfile.TemporaryFile() as out:
         try:
             ended = subprocess.run(
-                [sys.executable, "-I", __file__, str(reader)], input=request, stdout=out,
-                stderr=subprocess.DEVNULL, timeout=limits.seconds, check=False,
+                [sys.executable, "-I", __file__, str(reader)],
+                input=request,
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+                timeout=limits.seconds,
+                check=False,
                 env={**os.environ, **_ENVIRONMENT},
-            )  # fmt: skip
+            )
         except subprocess.TimeoutExpired:
             return _KILLED, b""
         out.seek(0)

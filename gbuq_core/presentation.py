@@ -242,9 +242,14 @@ def share_word(share: float) -> str:
 
 
 _FRACTIONS = {
-    "three quarters": 3 / 4, "two thirds": 2 / 3, "half": 1 / 2, "a third": 1 / 3,
-    "a quarter": 1 / 4, "a fifth": 1 / 5, "a tenth": 1 / 10,
-}  # fmt: skip
+    "three quarters": 3 / 4,
+    "two thirds": 2 / 3,
+    "half": 1 / 2,
+    "a third": 1 / 3,
+    "a quarter": 1 / 4,
+    "a fifth": 1 / 5,
+    "a tenth": 1 / 10,
+}
 
 
 def columns_named(names: Sequence[object]) -> str:

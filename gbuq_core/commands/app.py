@@ -30,8 +30,11 @@ def add_app(commands: Any) -> None:
     add("--port", type=int, metavar="N", help="default: 8501, or the next one that is free")
     add("--address", metavar="HOST", help="the address to listen on; default: all of this machine")
     add("--no-browser", action="store_true", help="open no browser, as on a server")
-    add("--config", metavar="FILE", help="a TOML file with a table [app] of these options; options "
-        "on the line win")  # fmt: skip
+    add(
+        "--config",
+        metavar="FILE",
+        help="a TOML file with a table [app] of these options; options on the line win",
+    )
     app.set_defaults(run=run)
 
 

@@ -13,13 +13,26 @@ from gbuq_core.errors import InvalidParameter
 
 def add_cluster(add: Callable[..., Any]) -> None:
     """The options of where the work is done."""
-    add("--scheduler", metavar="ADDRESS", help="let the workers of this Dask scheduler train and "
+    add(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="let the workers of this Dask scheduler train and "
         "score, such as tcp://host:8786; the numbers are the same; needs the extra "
-        "cluster")  # fmt: skip
-    add("--cluster", choices=["local"], help="local: let one worker process a core of this machine "
-        "train and score; needs the extra cluster")  # fmt: skip
-    add("--workers", type=int, metavar="N", help="how many workers to start with --cluster local, "
-        "or to wait for with --scheduler; default: one a core, or one")  # fmt: skip
+        "cluster",
+    )
+    add(
+        "--cluster",
+        choices=["local"],
+        help="local: let one worker process a core of this machine "
+        "train and score; needs the extra cluster",
+    )
+    add(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="how many workers to start with --cluster local, "
+        "or to wait for with --scheduler; default: one a core, or one",
+    )
 
 
 @contextmanager

@@ -75,9 +75,18 @@ _RULES = (
     ),
     _Rule(
         (
-            *option_names(ScorePlan), *option_names(Cut), "conformal", "conformal_by",
-            "conformal_shift", "next", "scheduler", "cluster", "workers", "unfamiliarity",
-            "by", "unit",
+            *option_names(ScorePlan),
+            *option_names(Cut),
+            "conformal",
+            "conformal_by",
+            "conformal_shift",
+            "next",
+            "scheduler",
+            "cluster",
+            "workers",
+            "unfamiliarity",
+            "by",
+            "unit",
         ),
         lambda value: value("model") is not None,
         "does not go with --model, whose trees are used as they are",
@@ -117,7 +126,7 @@ _RULES = (
         lambda value: bool(value("methods")) and not _compared(value) & _INDEPENDENT,
         "is for independent models, and --methods names none that has them",
     ),
-)  # fmt: skip
+)
 
 
 def check_combination(options: argparse.Namespace) -> None:

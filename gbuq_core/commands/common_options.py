@@ -18,10 +18,18 @@ def add_common(add: Callable[..., Any], *, trains: bool = True) -> None:
     """Options of every command that prints a result; ``trains`` adds those of a fit."""
     if trains:
         add_options(add, ScorePlan, "seed", "n_jobs")
-    add("--config", metavar="FILE", help="a TOML file whose table of this command's name holds "
-        "options, such as trees = 300; options on the line win")  # fmt: skip
-    add("--json", action="store_true", help="print the result as one JSON object to the standard "
-        "output, and everything else to the standard error")  # fmt: skip
+    add(
+        "--config",
+        metavar="FILE",
+        help="a TOML file whose table of this command's name holds "
+        "options, such as trees = 300; options on the line win",
+    )
+    add(
+        "--json",
+        action="store_true",
+        help="print the result as one JSON object to the standard "
+        "output, and everything else to the standard error",
+    )
     quiet = "no progress and no notices" if trains else "no notices"
     add("--quiet", action="store_true", help=quiet)
 

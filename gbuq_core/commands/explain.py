@@ -48,12 +48,27 @@ def add_explain(commands: Any) -> None:
     add = explain.add_argument
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file, whose row is explained")
-    add("--row", required=True, type=int, metavar="N", help="its number in the file: 1 is the "
-        "first row below the header, and blank and skipped rows count")  # fmt: skip
-    add("--by", choices=PARTS, default="total", help="which uncertainty orders the columns; "
-        "default: %(default)s")  # fmt: skip
-    add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
-        "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
+    add(
+        "--row",
+        required=True,
+        type=int,
+        metavar="N",
+        help="its number in the file: 1 is the "
+        "first row below the header, and blank and skipped rows count",
+    )
+    add(
+        "--by",
+        choices=PARTS,
+        default="total",
+        help="which uncertainty orders the columns; default: %(default)s",
+    )
+    add(
+        "--unit",
+        choices=["std", "variance"],
+        default="std",
+        help="of the uncertainties of a "
+        "regression; effects of columns are variances; default: %(default)s",
+    )
     add(
         "--ask",
         choices=ASKED,
@@ -111,9 +126,13 @@ def _words(
     """The row in sentences."""
     scored, row = scoring.scored, explained.row
     far = lenses.say_unfamiliarity(scored, row)
-    sentences = [lenses.describe_row(scored, uncertainties, explained, row, far),
-                 lenses.say_law(scored, row), lenses.say_members(explained),
-                 lenses.say_parts(scored, row), lenses.say_width(explained)]  # fmt: skip
+    sentences = [
+        lenses.describe_row(scored, uncertainties, explained, row, far),
+        lenses.say_law(scored, row),
+        lenses.say_members(explained),
+        lenses.say_parts(scored, row),
+        lenses.say_width(explained),
+    ]
     return [printable(sentence) for sentence in sentences if sentence]
 
 

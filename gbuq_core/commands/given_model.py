@@ -27,17 +27,29 @@ if TYPE_CHECKING:
 
 def add_given(add: Callable[..., Any]) -> None:
     """The options of a given model."""
-    add("--model", metavar="FILE", help="use this model instead of training one: CatBoost (cbm or "
-        "JSON), LightGBM (text) or XGBoost (JSON or UBJ), trained on TRAIN")  # fmt: skip
+    add(
+        "--model",
+        metavar="FILE",
+        help="use this model instead of training one: CatBoost (cbm or "
+        "JSON), LightGBM (text) or XGBoost (JSON or UBJ), trained on TRAIN",
+    )
     add_loss(add)
-    add("--neighbors", type=int, metavar="K", help="with --model: how many training rows give "
-        "IBUG's scale; chosen by default")  # fmt: skip
+    add(
+        "--neighbors",
+        type=int,
+        metavar="K",
+        help="with --model: how many training rows give IBUG's scale; chosen by default",
+    )
 
 
 def add_loss(add: Callable[..., Any]) -> None:
     """What a file of CatBoost may leave out."""
-    add("--loss", metavar="NAME", help="by which loss a given CatBoost model was trained, where "
-        "its file does not say it, such as RMSE, Poisson or Logloss")  # fmt: skip
+    add(
+        "--loss",
+        metavar="NAME",
+        help="by which loss a given CatBoost model was trained, where "
+        "its file does not say it, such as RMSE, Poisson or Logloss",
+    )
 
 
 def score_given(options: argparse.Namespace) -> None:
@@ -135,8 +147,10 @@ def _record(judged: tables.GivenTable, options: argparse.Namespace) -> dict[str,
         "target": scored.training.target.name,
         "task": scored.training.target.task,
         "model": {
-            "library": judged.matched.model.library, "trees": source.n_trees,
-            "columns": list(judged.matched.columns), "neighbors": judged.judge.n_neighbors_,
+            "library": judged.matched.model.library,
+            "trees": source.n_trees,
+            "columns": list(judged.matched.columns),
+            "neighbors": judged.judge.n_neighbors_,
         },
         "scores_in_training": None if options.new else scores_record(scored.scores),
         "new_scores": scores_record(scored.new_scores),
@@ -144,7 +158,7 @@ def _record(judged: tables.GivenTable, options: argparse.Namespace) -> dict[str,
         "warnings": list(judged.warnings),
         "notices": list(judged.notices),
         "seconds": scored.seconds,
-    }  # fmt: skip
+    }
 
 
 def _report(judged: tables.GivenTable, options: argparse.Namespace) -> None:

@@ -36,8 +36,13 @@ def add_info(commands: Any) -> None:
     """The command `info`."""
     info = commands.add_parser("info", help="tell what is in a file", description=_DESCRIPTION)
     add = info.add_argument
-    add("file", metavar="FILE", nargs="?", help="a table, a project, a saved model, or a "
-        "model of LightGBM, XGBoost or CatBoost; - reads the standard input")  # fmt: skip
+    add(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a table, a project, a saved model, or a "
+        "model of LightGBM, XGBoost or CatBoost; - reads the standard input",
+    )
     add_loss(add)
     add_format(add)
     add_common(add, trains=False)
@@ -177,16 +182,20 @@ def _tell_given(source: Path | bytes, name: str, options: argparse.Namespace) ->
         return
     print(f"{name} holds a model, {format_bytes(len(model.content))}. {model.summary}")
     named = f"The loss is {printable(loss)}" if loss else "The file names no loss"
-    print(f"{named}. {counted(about.rounds, 'round')}, {counted(about.leaves, 'leaf', 'leaves')}, "
-          f"at most {counted(about.depth, 'split')} from a root to a leaf.")  # fmt: skip
+    print(
+        f"{named}. {counted(about.rounds, 'round')}, {counted(about.leaves, 'leaf', 'leaves')}, "
+        f"at most {counted(about.depth, 'split')} from a root to a leaf."
+    )
     named = _some(list(trees.feature_names or ())) or "the file does not name them"
     print(f"It reads {counted(trees.n_features, 'feature')}: {named}.")
     if trees.task == "classification":
         labels = _some(list(about.classes)) or "the file does not name them"
         print(f"It tells {counted(trees.n_classes, 'class', 'classes')} apart: {labels}.")
     more = f" --loss {options.loss}" if options.loss else ""
-    print(f"With its training table, gbuq score TRAIN NEW --model {name}{more} tells of each row: "
-          f"{'; '.join(about.tells)}.")  # fmt: skip
+    print(
+        f"With its training table, gbuq score TRAIN NEW --model {name}{more} tells of each row: "
+        f"{'; '.join(about.tells)}."
+    )
 
 
 def _some(names: list[Any]) -> str:
@@ -254,14 +263,22 @@ def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) ->
         )
         return
     n_columns = counted(len(schema.columns), "column")
-    print(f"{name} holds a table: {counted(table.n_rows, 'row')} and {n_columns}, "
-          f"{format_bytes(table.source.n_bytes)}.")  # fmt: skip
+    print(
+        f"{name} holds a table: {counted(table.n_rows, 'row')} and {n_columns}, "
+        f"{format_bytes(table.source.n_bytes)}."
+    )
     head = ("Column", "Kind", "Missing", "Distinct", "Used", "Why")
     lines = [
-        (printable(c.name), c.kind, f"{c.n_missing:,}", f"{c.n_distinct:,}",
-         "yes" if c.used else "no", printable(c.reason))
+        (
+            printable(c.name),
+            c.kind,
+            f"{c.n_missing:,}",
+            f"{c.n_distinct:,}",
+            "yes" if c.used else "no",
+            printable(c.reason),
+        )
         for c in schema.columns
-    ]  # fmt: skip
+    ]
     print_columns([head, *lines])
     print(f"A likely target is {shown(target)} ({task}). {printable(reason)}")
     say_notes((*table.notices, *schema.notices), options)

@@ -71,5 +71,15 @@ def _record(method: Method) -> dict[str, Any]:
     }
 
 
-_TOLD = ("key", "label", "about", "paper", "section", "tasks", "yields", "classes_yield",
-         "most_rows", "packages")  # fmt: skip
+_TOLD = (
+    "key",
+    "label",
+    "about",
+    "paper",
+    "section",
+    "tasks",
+    "yields",
+    "classes_yield",
+    "most_rows",
+    "packages",
+)

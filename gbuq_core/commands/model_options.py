@@ -34,17 +34,35 @@ def add_model(add: Callable[..., Any], deals_folds: bool = True) -> None:
 
 def add_intervals(add: Callable[..., Any], by_group: bool = True) -> None:
     """Options of the intervals; those of groups are kept in no project."""
-    add("--level", type=float, default=USUAL_LEVEL, metavar="X", help="the share of rows that the "
-        "intervals should hold; the columns are named after it; default: %(default)s")  # fmt: skip
-    add("--conformal", action="store_true", help="intervals as wide as the held-out rows need; "
-        "-inf and inf where there are too few rows; for a regression")  # fmt: skip
+    add(
+        "--level",
+        type=float,
+        default=USUAL_LEVEL,
+        metavar="X",
+        help="the share of rows that the "
+        "intervals should hold; the columns are named after it; default: %(default)s",
+    )
+    add(
+        "--conformal",
+        action="store_true",
+        help="intervals as wide as the held-out rows need; "
+        "-inf and inf where there are too few rows; for a regression",
+    )
     if by_group:
-        add("--conformal-by", metavar="COLUMN", help="conformal intervals, as wide as the held-out "
+        add(
+            "--conformal-by",
+            metavar="COLUMN",
+            help="conformal intervals, as wide as the held-out "
             "rows of each group of this column need; small groups share; several names with commas "
-            "between are columns whose groups overlap")  # fmt: skip
-        add("--conformal-shift", action="store_true", help="conformal intervals; where the rows of "
+            "between are columns whose groups overlap",
+        )
+        add(
+            "--conformal-shift",
+            action="store_true",
+            help="conformal intervals; where the rows of "
             "NEW differ from the others, weighted for that, if enough held-out rows are like "
-            "them")  # fmt: skip
+            "them",
+        )
 
 
 def cut_of(options: argparse.Namespace) -> tables.Cut:

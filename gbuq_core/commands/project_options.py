@@ -23,10 +23,17 @@ _OF_PROJECT = ("project", "trust", "config", "json", "quiet")
 
 def add_project(add: Callable[..., Any], files: str) -> None:
     """The options of a project; ``files`` says what the files on the line are beside it."""
-    add("--project", metavar="FILE", help="use the models of a project, which gbuq fit wrote, "
-        f"instead of training; {files}")  # fmt: skip
-    add("--trust", action="store_true", help="with --project: also read models of CatBoost, whose "
-        "own reader may crash on files that somebody made up")  # fmt: skip
+    add(
+        "--project",
+        metavar="FILE",
+        help=f"use the models of a project, which gbuq fit wrote, instead of training; {files}",
+    )
+    add(
+        "--trust",
+        action="store_true",
+        help="with --project: also read models of CatBoost, whose "
+        "own reader may crash on files that somebody made up",
+    )
 
 
 def check_project(options: argparse.Namespace, also: Collection[str]) -> None:

@@ -46,13 +46,25 @@ def add_report(commands: Any) -> None:
     add = report.add_argument
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file, whose rows are scored")
-    add("--out", required=True, metavar="OUT", help="the HTML file to write; - writes it to the "
-        "standard output")  # fmt: skip
-    add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
-        "regression; default: %(default)s")  # fmt: skip
-    add("--fails-by", choices=["errors", "misses", "knowledge"], default="errors",
+    add(
+        "--out",
+        required=True,
+        metavar="OUT",
+        help="the HTML file to write; - writes it to the standard output",
+    )
+    add(
+        "--unit",
+        choices=["std", "variance"],
+        default="std",
+        help="of the uncertainties of a regression; default: %(default)s",
+    )
+    add(
+        "--fails-by",
+        choices=["errors", "misses", "knowledge"],
+        default="errors",
         help="look for groups of rows with large errors, missed intervals or much knowledge "
-        "uncertainty; default: %(default)s")  # fmt: skip
+        "uncertainty; default: %(default)s",
+    )
     add("--group", metavar="NAME", help="also judge each group of this column")
     add_reading(add)
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")

@@ -84,25 +84,51 @@ def add_score(commands: Any) -> None:
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file to score")
     add_project(add, "a single file is then NEW, and no option of a fit applies")
-    add("--out", required=True, metavar="OUT", help="the file to write: Parquet if the name ends "
-        "in .parquet, else CSV; - writes CSV to the standard output")  # fmt: skip
+    add(
+        "--out",
+        required=True,
+        metavar="OUT",
+        help="the file to write: Parquet if the name ends "
+        "in .parquet, else CSV; - writes CSV to the standard output",
+    )
     add_reading(add)
     add_given(add)
     add_model(add)
     add_options(add, Cut)
     add_intervals(add)
     add_unfamiliar(add)
-    add("--next", metavar="FILE", help="another file to write: the rows without a target whose "
-        "labels are worth most, the first one first")  # fmt: skip
-    add("--next-rows", type=int, default=50, metavar="N", help="of --next, at most; default: "
-        "%(default)s")  # fmt: skip
-    add("--stream", action="store_true", help="score NEW block by block, so that it may be larger "
-        "than the memory; always above 250 MB or 30 million cells")  # fmt: skip
-    add("--resume", action="store_true", help="go on with a streamed run that was stopped, by the "
-        "same command")  # fmt: skip
-    add("--train-rows", type=int, metavar="N", help="learn from a sample of so many rows of TRAIN "
+    add(
+        "--next",
+        metavar="FILE",
+        help="another file to write: the rows without a target whose "
+        "labels are worth most, the first one first",
+    )
+    add(
+        "--next-rows",
+        type=int,
+        default=50,
+        metavar="N",
+        help="of --next, at most; default: %(default)s",
+    )
+    add(
+        "--stream",
+        action="store_true",
+        help="score NEW block by block, so that it may be larger "
+        "than the memory; always above 250 MB or 30 million cells",
+    )
+    add(
+        "--resume",
+        action="store_true",
+        help="go on with a streamed run that was stopped, by the same command",
+    )
+    add(
+        "--train-rows",
+        type=int,
+        metavar="N",
+        help="learn from a sample of so many rows of TRAIN "
         "that has the same share of each class, or of each twentieth of the target's values; "
-        "default: all rows up to 30 million cells; with NEW")  # fmt: skip
+        "default: all rows up to 30 million cells; with NEW",
+    )
     add_cluster(add)
     add_common(add)
     score.set_defaults(run=run)

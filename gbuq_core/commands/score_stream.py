@@ -77,13 +77,20 @@ def run_stream(options: argparse.Namespace) -> None:
         schema = edited_schema(table, options)
         check_task(options, task_of(table, schema, options))
         return streaming.score_in_blocks(
-            table, streaming.open_blocks(options.new, reading_of(options), to_score=True), out,
-            options.target, task=options.task, schema=schema,
-            plan=plan_of(options), cut=cut_of(options), level=options.level,
-            conformal=options.conformal, unfamiliarity=options.unfamiliarity == "yes",
+            table,
+            streaming.open_blocks(options.new, reading_of(options), to_score=True),
+            out,
+            options.target,
+            task=options.task,
+            schema=schema,
+            plan=plan_of(options),
+            cut=cut_of(options),
+            level=options.level,
+            conformal=options.conformal,
+            unfamiliarity=options.unfamiliarity == "yes",
             resume=options.resume,
             settings={name: getattr(options, name) for name in _SETTINGS},
-        )  # fmt: skip
+        )
 
     try:
         with workers(options) as there:
@@ -117,9 +124,13 @@ def _training_table(options: argparse.Namespace) -> tables.Table:
         n_rows = min(streaming.count_rows(file), MAX_CELLS // len(file.names))
     edits = edits_of(file.names, options)
     return streaming.sample_table(
-        file, options.target, n_rows, options.seed,
-        dict(edits.missing_values).get(options.target, ()), options.target in edits.keep_words,
-    )  # fmt: skip
+        file,
+        options.target,
+        n_rows,
+        options.seed,
+        dict(edits.missing_values).get(options.target, ()),
+        options.target in edits.keep_words,
+    )
 
 
 def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> dict[str, Any]:
@@ -151,10 +162,15 @@ def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> No
     say_notes(scored.notices, options, scored.warnings)
     print("\n".join(model_lines(scored.base, scored.no_coverage)))
     if scored.n_known:
-        error = f"error rate {scored.error:.2%}" if scored.base.training.target.classes else (
-            f"RMSE {short(scored.error, 4)}")  # fmt: skip
-        print(f"On the second file: NLL {short(scored.nll, 4)} nats, {error}; "
-              f"{counted(scored.n_known, 'row')}.")  # fmt: skip
+        error = (
+            f"error rate {scored.error:.2%}"
+            if scored.base.training.target.classes
+            else (f"RMSE {short(scored.error, 4)}")
+        )
+        print(
+            f"On the second file: NLL {short(scored.nll, 4)} nats, {error}; "
+            f"{counted(scored.n_known, 'row')}."
+        )
     print(f"Drift: {tables.describe_drift(scored.drift)}")
     if scored.share_unfamiliar == scored.share_unfamiliar:  # measured
         print(
@@ -164,6 +180,7 @@ def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> No
     if scored.n_kept:
         kept = f"{counted(scored.n_kept, 'part')} of {scored.n_parts:,}"
         say_notes([f"{kept} came from the run that was stopped."], options)
-    where = f"{counted(scored.n_parts, 'part')} in {options.out}" if scored.directory else (
-        options.out)  # fmt: skip
+    where = (
+        f"{counted(scored.n_parts, 'part')} in {options.out}" if scored.directory else (options.out)
+    )
     print(f"Wrote {scored.n_rows:,} rows to {where} in {scored.seconds:.1f} s.")

@@ -99,8 +99,11 @@ def scores_line(scores: tables.Scores, quotes_coverage: bool = True) -> str:
             f"error rate {scores.error_rate:.2%} (most frequent class: "
             f"{scores.baseline_error_rate:.2%})",
         ]
-    ranks = [f"{kind} {value:.0f}" for kind, value in scores.prr._asdict().items()
-             if math.isfinite(value)]  # fmt: skip
+    ranks = [
+        f"{kind} {value:.0f}"
+        for kind, value in scores.prr._asdict().items()
+        if math.isfinite(value)
+    ]
     if ranks:  # without an error, there is nothing to rank
         parts.append(f"PRR {', '.join(ranks)} %")
     return f"{', '.join(parts)}; {scores.n_rows:,} rows."

@@ -24,8 +24,12 @@ _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 def add_table(add: Callable[..., Any], needs_target: bool = True) -> None:
     """The arguments that name the table to learn from and its target."""
-    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; - reads the standard "
-        "input; none with --sql")  # fmt: skip
+    add(
+        "train",
+        metavar="TRAIN",
+        nargs="?",
+        help="the file to learn from; - reads the standard input; none with --sql",
+    )
     add("--target", required=needs_target, metavar="NAME", help="the column to predict")
 
 
@@ -36,32 +40,59 @@ def add_reading(add: Callable[..., Any]) -> None:
     add("--category", **several, metavar="NAME", help="read this column as categories")
     add("--drop", **several, metavar="NAME", help="do not use this column")
     add("--use", **several, metavar="NAME", help="use this column, even if it would be left out")
-    add("--kind", **several, metavar="NAME=KIND", help="read a column as numeric, category, date, "
-        "identifier or text")  # fmt: skip
-    add("--missing", **several, metavar="NAME=VALUES", help="values that mean missing in a column, "
-        "with commas between them; -999 is also -999.0")  # fmt: skip
-    add("--keep-words", **several, metavar="NAME", help="words such as NA and null are values in "
-        "this column, not missing")  # fmt: skip
+    add(
+        "--kind",
+        **several,
+        metavar="NAME=KIND",
+        help="read a column as numeric, category, date, identifier or text",
+    )
+    add(
+        "--missing",
+        **several,
+        metavar="NAME=VALUES",
+        help="values that mean missing in a column, with commas between them; -999 is also -999.0",
+    )
+    add(
+        "--keep-words",
+        **several,
+        metavar="NAME",
+        help="words such as NA and null are values in this column, not missing",
+    )
     add_format(add)
-    add("--sql", metavar="QUERY", help="learn from the rows of this SELECT; a file given to score "
-        "is then NEW")  # fmt: skip
-    add("--url", metavar="URL", help="of the database, as SQLAlchemy writes it, such as "
-        "sqlite:///rows.db")  # fmt: skip
+    add(
+        "--sql",
+        metavar="QUERY",
+        help="learn from the rows of this SELECT; a file given to score is then NEW",
+    )
+    add(
+        "--url",
+        metavar="URL",
+        help="of the database, as SQLAlchemy writes it, such as sqlite:///rows.db",
+    )
     add_options(add, ScorePlan, "split", "split_column", "scale")
 
 
 def add_format(add: Callable[..., Any]) -> None:
     """Options of how a file is read."""
-    add("--delimiter", help="between two cells of a text file, also tab or space; default: decided "
-        "by the file")  # fmt: skip
+    add(
+        "--delimiter",
+        help="between two cells of a text file, also tab or space; default: decided by the file",
+    )
     add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
     add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
     add("--sheet", metavar="NAME", help="of an Excel file; default: the first one with a table")
-    add("--skip-rows", type=int, metavar="N", help="rows above the names of the columns; default: "
-        "decided by the file")  # fmt: skip
-    add("--keep-rows", choices=["yes", "no"], help="whether totals, repeated headers and footers "
-        "are rows like the others; default: no")  # fmt: skip
+    add(
+        "--skip-rows",
+        type=int,
+        metavar="N",
+        help="rows above the names of the columns; default: decided by the file",
+    )
+    add(
+        "--keep-rows",
+        choices=["yes", "no"],
+        help="whether totals, repeated headers and footers are rows like the others; default: no",
+    )
 
 
 def read(options: argparse.Namespace) -> tuple[tables.Table, tables.Table | None]:
@@ -85,9 +116,14 @@ def reading_of(options: argparse.Namespace) -> tables.ReadOptions:
     delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
     header = None if options.header is None else options.header == "yes"
     return tables.ReadOptions(
-        delimiter, options.encoding, options.decimal, header, options.sheet, options.skip_rows,
+        delimiter,
+        options.encoding,
+        options.decimal,
+        header,
+        options.sheet,
+        options.skip_rows,
         options.keep_rows == "yes" or None,
-    )  # fmt: skip
+    )
 
 
 def edited_schema(table: tables.Table, options: argparse.Namespace) -> tables.Schema:

@@ -26,8 +26,12 @@ def add_warm(commands: Any) -> None:
     """The command `warm`."""
     warm = commands.add_parser("warm", help="compile the kernels now", description=_DESCRIPTION)
     add = warm.add_argument
-    add("--methods", nargs="+", metavar="METHOD", help="only the kernels of these methods; "
-        "gbuq methods lists their keys")  # fmt: skip
+    add(
+        "--methods",
+        nargs="+",
+        metavar="METHOD",
+        help="only the kernels of these methods; gbuq methods lists their keys",
+    )
     add_common(add, trains=False)
     warm.set_defaults(run=run)
 

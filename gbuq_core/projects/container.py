@@ -136,9 +136,20 @@ def errors_as_damage() -> Iterator[None]:
     except GbuqError:
         raise
     except (
-        ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError,
-        SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error,
-    ) as error:  # fmt: skip
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+        struct.error,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise damaged("a part is missing or contradicts another") from error
 
 
@@ -192,9 +203,11 @@ def _read_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
     digest = archive.read(DIGEST).decode("ascii")
     require(hashlib.sha256(head).hexdigest() == digest, f"{SETTINGS} has changed")
     about = json.loads(
-        head.decode("utf-8"), object_pairs_hook=_once, parse_constant=_finite,
+        head.decode("utf-8"),
+        object_pairs_hook=_once,
+        parse_constant=_finite,
         parse_float=_finite,
-    )  # fmt: skip
+    )
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise foreign()
     version: Any = about.get("version")

@@ -293,8 +293,9 @@ def _scores_text(models: ProjectModels) -> str:
         "nll": "NLL", "rmse": "RMSE", "crps": "CRPS", "error_rate": "error rate",
         "calibration_error": "calibration error",
     }  # fmt: skip
-    return ", ".join(f"{labels[name]} {short(models.scores[name])}" for name in models.scores
-                     if name in labels)  # fmt: skip
+    return ", ".join(
+        f"{labels[name]} {short(models.scores[name])}" for name in models.scores if name in labels
+    )
 
 
 def _models(

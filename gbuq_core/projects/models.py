@@ -181,9 +181,15 @@ def _read(
     must = f"hold {n_held:,} rising numbers, one for each held-out row of a regression"
     place.inner(".distances").require(rising and len(distances) == n_held, must)
     return ProjectModels(
-        plan, head["why_ensemble"], features, fits, head["spread"], head["smallest_std"],
-        distances, head["scores"],
-    )  # fmt: skip
+        plan,
+        head["why_ensemble"],
+        features,
+        fits,
+        head["spread"],
+        head["smallest_std"],
+        distances,
+        head["scores"],
+    )
 
 
 class _Wanted(NamedTuple):

@@ -43,23 +43,35 @@ class Measure(NamedTuple):
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "crps": Measure(
-            "Error of the predicted range", "CRPS", "the target's unit", False,
+            "Error of the predicted range",
+            "CRPS",
+            "the target's unit",
+            False,
             "The distance between the predicted distribution and the true value.",
         ),
         "nll": Measure(
-            "Error of the class probabilities", "log loss", "nats", False,
+            "Error of the class probabilities",
+            "log loss",
+            "nats",
+            False,
             "The negative log-probability of the true class.",
         ),
         "prr_total": Measure(
-            "How well it ranks its errors", "PRR", "%", True,
+            "How well it ranks its errors",
+            "PRR",
+            "%",
+            True,
             "100 % puts the largest errors first, 0 % is chance.",
         ),
         "auroc_knowledge": Measure(
-            "How well it finds rows of another kind", "AUROC", "", True,
+            "How well it finds rows of another kind",
+            "AUROC",
+            "",
+            True,
             "1 tells every such row apart, 0.5 is chance.",
         ),
     }
-)  # fmt: skip
+)
 
 
 class Purpose(NamedTuple):

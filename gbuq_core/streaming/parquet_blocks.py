@@ -49,9 +49,14 @@ class ParquetBlocks:
         self._said: set[str] = set()
         summary = f"Read as Parquet with {counted(len(names), 'column')}."
         self.source = Source(
-            path.name, "parquet", path.stat().st_size, digest_file(path), ReadOptions(), summary,
+            path.name,
+            "parquet",
+            path.stat().st_size,
+            digest_file(path),
+            ReadOptions(),
+            summary,
             index_columns=index,
-        )  # fmt: skip
+        )
 
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""

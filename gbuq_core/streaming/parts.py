@@ -328,8 +328,10 @@ class PartFiles:
                 f"{listed(inputs)} {'is' if len(inputs) == 1 else 'are'} not as in the run that "
                 f"wrote the parts: {again}"
             )
-        rest = {key: {**each["settings"], **{name: each[name] for name in _NAMED}}
-                for key, each in (("now", now), ("then", then))}  # fmt: skip
+        rest = {
+            key: {**each["settings"], **{name: each[name] for name in _NAMED}}
+            for key, each in (("now", now), ("then", then))
+        }
         settings = _differences(rest["now"], rest["then"])
         if settings:
             raise TableError(

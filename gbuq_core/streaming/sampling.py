@@ -95,8 +95,11 @@ def sample_table(
     data = pa.concat_tables(parts).combine_chunks()
     notices = list(file.notices)
     if len(chosen) < n_all:
-        how = f"each value of {shown(target)}" if by_class else (
-            f"each twentieth of the values of {shown(target)}")  # fmt: skip
+        how = (
+            f"each value of {shown(target)}"
+            if by_class
+            else (f"each twentieth of the values of {shown(target)}")
+        )
         notices.append(
             f"The model learns from {len(chosen):,} of {n_all:,} rows; {how} has the share that it "
             "has in the file."

@@ -352,9 +352,13 @@ def _choose_marks(file: BlockFile, facts: dict[str, _Facts]) -> None:
         if each.n_against and each.column is not None:
             mark = OTHER[each.mark]
             doubtful[name] = replace(
-                each, column=replace(each.column, decimal=mark), mark=mark, bad=_Bad(),
-                n_infinite=0, plain=True,
-            )  # fmt: skip
+                each,
+                column=replace(each.column, decimal=mark),
+                mark=mark,
+                bad=_Bad(),
+                n_infinite=0,
+                plain=True,
+            )
     if not doubtful:
         return
     n_marked = dict.fromkeys(doubtful, 0)
@@ -376,10 +380,8 @@ def _choose_marks(file: BlockFile, facts: dict[str, _Facts]) -> None:
 def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
     """How the dates of a column of text are written, by cells from all over it."""
     dates = {
-        name: each for name, each in facts.items()
-        if each.reads == "date"
-        and not each.is_timestamp
-    }  # fmt: skip
+        name: each for name, each in facts.items() if each.reads == "date" and not each.is_timestamp
+    }
     if not dates:
         return
     passed = dict.fromkeys(dates, 0)

@@ -93,13 +93,21 @@ class TextBlocks:
         self.n_rows: int | None = None  # once all have been read
         self._quote_char = self._find_quotes()
         as_read = options._replace(
-            delimiter=dialect.delimiter, encoding=self._encoding.name,
-            header=dialect.header is not None, sheet=None,
-        )  # fmt: skip
+            delimiter=dialect.delimiter,
+            encoding=self._encoding.name,
+            header=dialect.header is not None,
+            sheet=None,
+        )
         self.source = Source(
-            path.name, "csv", path.stat().st_size, digest_file(path), as_read, describe(dialect),
-            decimal=dialect.mark.decimal, decimal_shown=dialect.mark.basis != "assumed",
-        )  # fmt: skip
+            path.name,
+            "csv",
+            path.stat().st_size,
+            digest_file(path),
+            as_read,
+            describe(dialect),
+            decimal=dialect.mark.decimal,
+            decimal_shown=dialect.mark.basis != "assumed",
+        )
 
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""

@@ -125,8 +125,12 @@ def _share_above(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _say(scored: ScoredTable, row: int, concern: str) -> str:
-    say = {"unfamiliar": _say_unfamiliar, "unseen": _say_unseen, "odd": _say_odd,
-           "noisy": _say_noisy}  # fmt: skip
+    say = {
+        "unfamiliar": _say_unfamiliar,
+        "unseen": _say_unseen,
+        "odd": _say_odd,
+        "noisy": _say_noisy,
+    }
     if concern in say:
         return say[concern](scored, row)
     plan = scored.plan

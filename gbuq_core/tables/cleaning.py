@@ -500,9 +500,15 @@ def prepare_training(
     notices += warn_of_dates([column.name for column in used if column.kind == "date"], split)
     X = pd.DataFrame(parts, copy=False)
     return Prepared(
-        X, read.values, read.target, tuple(features), schema, tuple(notices), together,
+        X,
+        read.values,
+        read.target,
+        tuple(features),
+        schema,
+        tuple(notices),
+        together,
         table.row_numbers,
-    )  # fmt: skip
+    )
 
 
 def used_columns(schema: Schema, target: str, groups: str | None = None) -> list[Column]:
@@ -528,8 +534,14 @@ def names_like(names: Sequence[str], known: Sequence[str]) -> tuple[list[str], l
         matches.append(like if name not in known and like not in taken else name)
         taken.add(matches[-1])
     changed = [f"{shown(a)} as {shown(b)}" for a, b in zip(names, matches, strict=True) if a != b]
-    sentences = [f"Second file: names that differ in case or blanks are read as in the first file "
-            f"({enumerated(changed)})."] if changed else []  # fmt: skip
+    sentences = (
+        [
+            f"Second file: names that differ in case or blanks are read as in the first file "
+            f"({enumerated(changed)})."
+        ]
+        if changed
+        else []
+    )
     return matches, sentences
 
 

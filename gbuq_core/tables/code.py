@@ -76,11 +76,19 @@ def table_notebook(recipe: TableRecipe) -> bytes:
     cells: list[dict[str, object]] = []
     for words, lines in _steps(recipe):
         number = len(cells)
-        cells.append({"cell_type": "markdown", "id": f"words-{number}", "metadata": {},
-                      "source": words})  # fmt: skip
-        cells.append({"cell_type": "code", "id": f"code-{number}", "metadata": {},
-                      "execution_count": None, "outputs": [],
-                      "source": "\n".join(lines)})  # fmt: skip
+        cells.append(
+            {"cell_type": "markdown", "id": f"words-{number}", "metadata": {}, "source": words}
+        )
+        cells.append(
+            {
+                "cell_type": "code",
+                "id": f"code-{number}",
+                "metadata": {},
+                "execution_count": None,
+                "outputs": [],
+                "source": "\n".join(lines),
+            }
+        )
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {
         "cells": cells,
@@ -235,10 +243,16 @@ def _shell_word(word: str) -> str:
     if all(letter.isprintable() for letter in word):
         return shlex.quote(word)
     escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-    return "$'" + "".join(
-        letter if letter.isprintable() else "".join(f"\\x{byte:02x}" for byte in letter.encode())
-        for letter in escaped
-    ) + "'"  # fmt: skip
+    return (
+        "$'"
+        + "".join(
+            letter
+            if letter.isprintable()
+            else "".join(f"\\x{byte:02x}" for byte in letter.encode())
+            for letter in escaped
+        )
+        + "'"
+    )
 
 
 def _text(settings: ScorePlan | Cut) -> str:

@@ -19,17 +19,23 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
 
     def names(*kinds: str) -> list[str]:
         return [
-            c.name for c in columns
-            if c.kind in kinds and not c.used and c.reason not in (INDEX, OWN)
+            c.name
+            for c in columns
+            if c.kind in kinds
+            and not c.used
+            and c.reason not in (INDEX, OWN)
             and "mixed" not in dict(c.remarks)
-        ]  # fmt: skip
+        ]
 
     notices = []
     for reason, singular, plural in (
-        (INDEX, "was the index of a pandas table and was", "were the index of a pandas table and "
-         "were"),
+        (
+            INDEX,
+            "was the index of a pandas table and was",
+            "were the index of a pandas table and were",
+        ),
         (OWN, "was added by an earlier scoring and is", "were added by an earlier scoring and are"),
-    ):  # fmt: skip
+    ):
         apart = [column.name for column in columns if column.reason == reason and not column.used]
         if apart:
             it = "it" if len(apart) == 1 else "them"
@@ -40,23 +46,33 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
     for apart, singular, plural in (
         (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
         (names("text"), "holds free text and is not used", "hold free text and are not used"),
-        (names("constant"), "has the same value in all rows and is not used",
-         "have the same value in all rows and are not used"),
+        (
+            names("constant"),
+            "has the same value in all rows and is not used",
+            "have the same value in all rows and are not used",
+        ),
         (names("empty"), "has no values and is not used", "have no values and are not used"),
-    ):  # fmt: skip
+    ):
         if apart:
             notices.append(f"{columns_named(apart)} {singular if len(apart) == 1 else plural}.")
     notices += _limited([unreadable_sentence(c) for c in columns if c.n_unreadable])
-    notices += _limited([
-        f"{counted(c.n_infinite, 'infinite value')} of the column {shown(c.name)} "
-        f"count{'s' if c.n_infinite == 1 else ''} as missing." for c in columns if c.n_infinite
-    ])  # fmt: skip
+    notices += _limited(
+        [
+            f"{counted(c.n_infinite, 'infinite value')} of the column {shown(c.name)} "
+            f"count{'s' if c.n_infinite == 1 else ''} as missing."
+            for c in columns
+            if c.n_infinite
+        ]
+    )
     notices += reading_notices(columns)
-    notices += _limited([
-        f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
-        "averages of the target over their rows." for c in columns
-        if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
-    ])  # fmt: skip
+    notices += _limited(
+        [
+            f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
+            "averages of the target over their rows."
+            for c in columns
+            if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
+        ]
+    )
     return notices
 
 
@@ -68,15 +84,23 @@ def _suspect_texts(column: Column) -> list[str]:
 
 def reading_notices(columns: Sequence[Column]) -> list[str]:
     """What was suspected, ambiguous or decided about the cells of columns, one sentence each."""
-    notices = _limited([
-        f"The column {shown(c.name)} has {listed(_suspect_texts(c))} far from its "
-        "other values. If it means missing, enter it under Missing if "
-        "(--missing)." for c in columns if c.suspects
-    ])  # fmt: skip
-    notices += _limited([
-        f"The column {shown(c.name)} does not show whether day or month comes first. It was "
-        f"read as {c.date_style}." for c in columns if c.ambiguous_dates
-    ])  # fmt: skip
+    notices = _limited(
+        [
+            f"The column {shown(c.name)} has {listed(_suspect_texts(c))} far from its "
+            "other values. If it means missing, enter it under Missing if "
+            "(--missing)."
+            for c in columns
+            if c.suspects
+        ]
+    )
+    notices += _limited(
+        [
+            f"The column {shown(c.name)} does not show whether day or month comes first. It was "
+            f"read as {c.date_style}."
+            for c in columns
+            if c.ambiguous_dates
+        ]
+    )
     remarks = [remark for column in columns for remark in column.remarks]
     for sort in REMARKS:
         notices += _limited([sentence for kind, sentence in remarks if kind == sort])

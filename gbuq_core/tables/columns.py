@@ -28,11 +28,21 @@ MISSING_MARKERS = frozenset(
 # Codes that people type for "not measured". Never taken as missing unasked: -999 may be a value.
 _SUSPECTS = (
     *(sign * (10.0**n - 1.0) for n in range(2, 10) for sign in (-1.0, 1.0)),
-    *(sign * digit * (10.0**n - 1.0) / 9.0 for n in (2, 3, 4) for digit in (7, 8)
-      for sign in (-1.0, 1.0)),
-    -1.0, -9.0, *(sign * mantissa * 10.0**n for mantissa in (1.0, 9.0, 9.9, 9.99, 9.999)
-      for n in (9, 20, 30, 36, 38, 99) for sign in (-1.0, 1.0)),
-)  # fmt: skip
+    *(
+        sign * digit * (10.0**n - 1.0) / 9.0
+        for n in (2, 3, 4)
+        for digit in (7, 8)
+        for sign in (-1.0, 1.0)
+    ),
+    -1.0,
+    -9.0,
+    *(
+        sign * mantissa * 10.0**n
+        for mantissa in (1.0, 9.0, 9.9, 9.99, 9.999)
+        for n in (9, 20, 30, 36, 38, 99)
+        for sign in (-1.0, 1.0)
+    ),
+)
 # The first and the last days of calendars, and where programs begin to count.
 SUSPECT_DAYS = tuple(
     np.array(

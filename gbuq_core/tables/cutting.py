@@ -192,11 +192,14 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
             new_scores = evaluate_rows(prepared, scored.training, predictions, prepared.known)
         parts = [
             _cut_rows(
-                scored, kept.model.estimator, scored.training, kept.rows,
+                scored,
+                kept.model.estimator,
+                scored.training,
+                kept.rows,
                 None if stages is None else stages.measured[number],
             )
             for number, kept in enumerate(measured)
-        ]  # fmt: skip
+        ]
         held = [kept.rows for kept in measured]
         rows = np.sort(np.concatenate(held))
         scores = evaluate_measured(scored.training, rows, joined(parts, held))

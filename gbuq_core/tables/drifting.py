@@ -457,9 +457,11 @@ def coverage_withheld(
 ) -> str:
     """`why_no_coverage` by the share of n rows, and by how many of them are usual."""
     score = "calibration" if classes else "coverage"
-    what = "are less familiar than every held-out row of the first" if measured else (
-        "have a value that the first file does not reach"
-    )  # fmt: skip
+    what = (
+        "are less familiar than every held-out row of the first"
+        if measured
+        else ("have a value that the first file does not reach")
+    )
     low = float(binomial_band(round(share * n), n)[0])
     if share <= FOREIGN_SHARE or not (sure or low > usual):
         return ""
@@ -541,13 +543,30 @@ def describe_column(column: ColumnDrift) -> str:
 
 def drift_csv(drift: TableDrift) -> str:
     """The table of columns as CSV."""
-    head = ("column", "psi", "chance_up_to", "shift", "share_outside_range", "rows_new_category",
-            "new_categories", "missing_first", "missing_second")  # fmt: skip
+    head = (
+        "column",
+        "psi",
+        "chance_up_to",
+        "shift",
+        "share_outside_range",
+        "rows_new_category",
+        "new_categories",
+        "missing_first",
+        "missing_second",
+    )
     rows = [
-        (column.name, column.psi, column.chance, column.size, column.outside, column.n_new_level,
-         "; ".join(column.new_levels), *column.missing)
+        (
+            column.name,
+            column.psi,
+            column.chance,
+            column.size,
+            column.outside,
+            column.n_new_level,
+            "; ".join(column.new_levels),
+            *column.missing,
+        )
         for column in drift.columns
-    ]  # fmt: skip
+    ]
     return csv_text(head, rows)
 
 

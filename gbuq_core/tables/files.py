@@ -57,12 +57,15 @@ def unique_names(cells: Sequence[str]) -> tuple[list[str], list[str]]:
     notices = []
     if nameless:
         n = counted(len(nameless), "column has", "columns have")
-        notices.append(f"{n} no name and {'is' if len(nameless) == 1 else 'are'} called "
-                       f"{listed(nameless)}.")  # fmt: skip
+        notices.append(
+            f"{n} no name and {'is' if len(nameless) == 1 else 'are'} called {listed(nameless)}."
+        )
     if repeated:
         n = counted(len(repeated), "column repeats", "columns repeat")
-        notices.append(f"{n} an earlier name and {'is' if len(repeated) == 1 else 'are'} called "
-                       f"{listed(repeated)}.")  # fmt: skip
+        notices.append(
+            f"{n} an earlier name and {'is' if len(repeated) == 1 else 'are'} called "
+            f"{listed(repeated)}."
+        )
     return names, notices
 
 
@@ -252,9 +255,17 @@ def read_table(
         del text
     named = (name or found_name).encode("utf-8", errors="replace").decode()
     origin = Source(
-        named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns,
-        decimal=mark.decimal, decimal_shown=mark.basis != "assumed",
-    )  # fmt: skip
+        named,
+        what,
+        n_bytes,
+        digest,
+        options,
+        summary,
+        sheets,
+        index_columns=index_columns,
+        decimal=mark.decimal,
+        decimal_shown=mark.basis != "assumed",
+    )
     table = assemble(columns, origin, notices, to_score, row_numbers, lines)
     if n_bytes > _LARGE:
         release_memory()

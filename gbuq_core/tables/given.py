@@ -204,13 +204,23 @@ def score_with_model(
         notices += scored.notices
     plan = ScorePlan(method="sglb" if rows.members is not None else "macau", ensemble="virtual")
     result = ScoredTable(
-        frame=frame, added=added, protocol="held_out" if new is None else "new_file",
+        frame=frame,
+        added=added,
+        protocol="held_out" if new is None else "new_file",
         scores=scores,  # type: ignore[arg-type]  # None where a second file has no target
-        new_scores=None if new is None else scores, training=training, scored=scored,
-        models=(FittedModel(judge, known),), model_of_row=np.zeros(len(scored.X), np.int64),
-        measured=(), clocks=None, predictions=predictions, plan=plan, notices=tuple(notices),
-        seconds=time.perf_counter() - began, held=np.zeros(len(training.X), bool),
-    )  # fmt: skip
+        new_scores=None if new is None else scores,
+        training=training,
+        scored=scored,
+        models=(FittedModel(judge, known),),
+        model_of_row=np.zeros(len(scored.X), np.int64),
+        measured=(),
+        clocks=None,
+        predictions=predictions,
+        plan=plan,
+        notices=tuple(notices),
+        seconds=time.perf_counter() - began,
+        held=np.zeros(len(training.X), bool),
+    )
     if level != USUAL_LEVEL and not target_is.classes:
         result = with_intervals(result, level)
     frame, added = _with_more(result.frame, result.added, rows, training)
@@ -467,12 +477,15 @@ def _sentences(
     knows = not np.isnan(parts.knowledge)
     if target.classes:
         knowledge = f"{digits(parts.knowledge)} nats" if knows else "is not known"
-        sentences.append(f"Data uncertainty is {digits(parts.data)} nats and knowledge uncertainty "
-                    f"{knowledge}.")  # fmt: skip
+        sentences.append(
+            f"Data uncertainty is {digits(parts.data)} nats and knowledge uncertainty {knowledge}."
+        )
     else:
         knowledge = f"and {digits(np.sqrt(parts.knowledge))} from knowledge"
-        sentences.append(f"The std is {digits(np.sqrt(parts.data))} from data "
-                    f"{knowledge if knows else '(that from knowledge is not known)'}.")  # fmt: skip
+        sentences.append(
+            f"The std is {digits(np.sqrt(parts.data))} from data "
+            f"{knowledge if knows else '(that from knowledge is not known)'}."
+        )
     if neighbours and rows.scale is not None:
         who = ", ".join(f"{training.row_numbers[n.row]:,} ({n.target})" for n in neighbours)
         sentences.append(

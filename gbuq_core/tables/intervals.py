@@ -392,10 +392,12 @@ def conformal_coverage(
     if calibration.in_time and len(np.unique(calibration.part)) > 1:
         counted = calibration.part > calibration.part.min()
     n_rows = int(counted.sum())
-    inside = np.array([
-        (calibration.distances <= _own_factors(calibration, level))[counted].sum()
-        for level in levels
-    ])  # fmt: skip
+    inside = np.array(
+        [
+            (calibration.distances <= _own_factors(calibration, level))[counted].sum()
+            for level in levels
+        ]
+    )
     low, high = binomial_band(inside, n_rows)
     return Coverage(np.asarray(levels), inside / n_rows, low, high, n_rows)
 
@@ -568,13 +570,18 @@ def _group_factors(
         drawn = np.random.default_rng(0).choice(len(held), _MOST_AT_ONCE, replace=False)
         held, distances = held[drawn], distances[drawn]
     features, wanted = (
-        np.column_stack([
-            np.ones(len(each)),
-            *(column == code for column, every in zip(each.T, codes, strict=True)
-              for code in every[1:]),
-        ])
+        np.column_stack(
+            [
+                np.ones(len(each)),
+                *(
+                    column == code
+                    for column, every in zip(each.T, codes, strict=True)
+                    for code in every[1:]
+                ),
+            ]
+        )
         for each in (held, sets)
-    )  # fmt: skip
+    )
     factors = [_conditional_factor(distances, features, row, level) for row in wanted]
     out[known] = np.array(factors)[place.ravel()] if factors else out[known]
     return out
@@ -595,9 +602,12 @@ def _conditional_factor(
     from scipy.optimize import linprog
 
     solved = linprog(
-        -distances, A_eq=features.T, b_eq=-(level - _BELOW_BOUND) * row,
-        bounds=(level - 1.0, level), method="highs",
-    )  # fmt: skip
+        -distances,
+        A_eq=features.T,
+        b_eq=-(level - _BELOW_BOUND) * row,
+        bounds=(level - 1.0, level),
+        method="highs",
+    )
     return float(-row @ solved.eqlin.marginals) if solved.status == 0 else np.inf
 
 

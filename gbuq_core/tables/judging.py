@@ -170,8 +170,10 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
         rows = np.flatnonzero(scored.scored.known)
         classes = scored.training.target.classes
         new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), classes)
-        sentences += [f"Second file: {sentence[0].lower()}{sentence[1:]}"
-                      for sentence in heavy_held(scored.scored, new, is_new=True)]  # fmt: skip
+        sentences += [
+            f"Second file: {sentence[0].lower()}{sentence[1:]}"
+            for sentence in heavy_held(scored.scored, new, is_new=True)
+        ]
     return sentences
 
 

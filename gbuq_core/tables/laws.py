@@ -151,11 +151,16 @@ def row_law(scored: ScoredTable, row: int) -> RowLaw:
     else:
         law = _of_numbers(fitted.estimator, model, own, heard)
     voices = [
-        LawVoice(name, weight, float(model.weights_.get(name, 0.0)),
-                 *law.moments.get(name, (math.nan, math.nan)), law.values[name])
+        LawVoice(
+            name,
+            weight,
+            float(model.weights_.get(name, 0.0)),
+            *law.moments.get(name, (math.nan, math.nan)),
+            law.values[name],
+        )
         for name, weight in law.weight.items()
         if weight > 0.0
-    ]  # fmt: skip
+    ]
     voices.sort(key=lambda voice: -voice.weight)
     near = [
         LawNeighbor(int(fitted.rows[place]), share, target_of(scored, int(fitted.rows[place])))

@@ -69,9 +69,10 @@ def own_columns(names: Sequence[str]) -> tuple[str, ...]:
         return ()
     begin = list(names).index("prediction")
     return tuple(
-        name for place, name in enumerate(names)
+        name
+        for place, name in enumerate(names)
         if place >= begin and (_OWN.fullmatch(name) or name.startswith("p_"))
-    )  # fmt: skip
+    )
 
 
 def find_rows(

@@ -200,10 +200,17 @@ def is_cell(kind: Any) -> bool:
     return is_text(kind) or any(
         fits(kind)
         for fits in (
-            types.is_null, types.is_boolean, types.is_integer, types.is_floating,
-            types.is_decimal, types.is_timestamp, types.is_date, types.is_duration, types.is_time,
+            types.is_null,
+            types.is_boolean,
+            types.is_integer,
+            types.is_floating,
+            types.is_decimal,
+            types.is_timestamp,
+            types.is_date,
+            types.is_duration,
+            types.is_time,
         )
-    )  # fmt: skip
+    )
 
 
 def count_leaves(kind: Any) -> int:

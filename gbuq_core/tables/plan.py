@@ -190,8 +190,12 @@ class ScorePlan:
         """Whether a setting has a meaning for trees alone."""
         of_law = (AUTOMATIC, "two_clocks", "numba", None, None)
         return of_law != (
-            self.ensemble, self.stopping, self.engine, self.truncation_step, self.cycle_length
-        )  # fmt: skip
+            self.ensemble,
+            self.stopping,
+            self.engine,
+            self.truncation_step,
+            self.cycle_length,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """What JSON holds of it."""
@@ -343,8 +347,9 @@ class Edits(NamedTuple):
     @property
     def names(self) -> frozenset[str]:
         """The columns that are corrected."""
-        return frozenset((*dict(self.kinds), *dict(self.used), *dict(self.missing_values),
-                          *self.keep_words))  # fmt: skip
+        return frozenset(
+            (*dict(self.kinds), *dict(self.used), *dict(self.missing_values), *self.keep_words)
+        )
 
 
 def compared_methods() -> tuple[Method, ...]:

@@ -479,9 +479,14 @@ def judge_members(
             means, variances = log_parameters(means, variances)
             of_log = mean_over_members(means), np.sqrt(decompose_regression(means, variances).total)
     predictions = Predictions(
-        loc, probabilities, decompose_members(members, n_classes), nll, *flags,
-        np.full(len(y), df), *of_log,
-    )  # fmt: skip
+        loc,
+        probabilities,
+        decompose_members(members, n_classes),
+        nll,
+        *flags,
+        np.full(len(y), df),
+        *of_log,
+    )
     return predictions if n_classes else add_nll(predictions, y, step)
 
 

@@ -119,10 +119,13 @@ def split_rows(sample: str, delimiter: str, quoting: Quoting = _QUOTINGS[0]) -> 
     """The cells of the rows of a sample; a quotation mark that is never closed ends it."""
     rows = []
     lines = csv.reader(
-        io.StringIO(sample, newline=""), delimiter=delimiter, quotechar=quoting.mark,
-        escapechar=quoting.escape or None, skipinitialspace=quoting.after_blanks,
+        io.StringIO(sample, newline=""),
+        delimiter=delimiter,
+        quotechar=quoting.mark,
+        escapechar=quoting.escape or None,
+        skipinitialspace=quoting.after_blanks,
         doublequote=not quoting.escape,
-    )  # fmt: skip
+    )
     try:
         for row in lines:
             if row:

@@ -185,9 +185,13 @@ def _log_odds(
         if len(learnt) > _MOST_LEARNT:
             learnt = rng.choice(learnt, _MOST_LEARNT, replace=False)
         model = HistGradientBoostingClassifier(
-            max_iter=50, max_leaf_nodes=8, min_samples_leaf=40, l2_regularization=10.0,
-            early_stopping=False, random_state=seed,
-        )  # fmt: skip
+            max_iter=50,
+            max_leaf_nodes=8,
+            min_samples_leaf=40,
+            l2_regularization=10.0,
+            early_stopping=False,
+            random_state=seed,
+        )
         share = is_second[learnt].mean()
         with threadpool_limits(1, user_api="openmp"):  # on few rows, threads wait for each other
             model.fit(matrix[learnt], is_second[learnt])

@@ -158,10 +158,12 @@ def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> l
     shuffled = _hashed(np.column_stack([rng.permutation(column) for column in cells.T]))
     # A counter may differ in copies: a column with nearly as many values as rows.
     counters = {
-        names[str(name)]: [j for j, other in enumerate(X.columns)
-                           if names[str(other)] == names[str(name)]]
-        for k, name in enumerate(X.columns) if len(np.unique(cells[:, k])) > _COUNTS * len(cells)
-    }  # fmt: skip
+        names[str(name)]: [
+            j for j, other in enumerate(X.columns) if names[str(other)] == names[str(name)]
+        ]
+        for k, name in enumerate(X.columns)
+        if len(np.unique(cells[:, k])) > _COUNTS * len(cells)
+    }
     every = [k for places in counters.values() for k in places]
     for apart in ([], *list(counters.values())[:_MOST_COUNTERS], every):
         n_copies = _n_repeated(hashed, apart)
@@ -183,9 +185,9 @@ def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> l
 
 def _hashed(cells: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A number for each cell; those of equal rows have one sum."""
-    return np.column_stack([
-        pd.util.hash_array(column) * np.uint64(2 * k + 1) for k, column in enumerate(cells.T)
-    ])  # fmt: skip
+    return np.column_stack(
+        [pd.util.hash_array(column) * np.uint64(2 * k + 1) for k, column in enumerate(cells.T)]
+    )
 
 
 def _n_repeated(hashed: NDArray[np.uint64], apart: list[int]) -> int:

@@ -54,10 +54,14 @@ def with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
     if kept:
         text = as_text(array, base.missing)
         cells = counted(kept, "cell")
-        remarks.append((
-            "kept", f"{cells} {where} {'is' if kept == 1 else 'are'} {KEPT_WORD}, which is kept as "
-            "a value like the others. If it means missing, enter it under Missing if (--missing)."
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "kept",
+                f"{cells} {where} {'is' if kept == 1 else 'are'} {KEPT_WORD}, which is kept as "
+                "a value like the others. If it means missing, enter it under Missing if "
+                "(--missing).",
+            )
+        )
     if words:
         remarks.append(("words", words_sentence(base, words)))
     column = replace(base, n_missing=text.null_count, examples=first_examples(text))
@@ -70,8 +74,11 @@ def marker_words(column: Column, array: Any, text: Any) -> dict[str, int]:
 
 
 def _markers(counts: dict[str, int], column: Column) -> dict[str, int]:
-    return {word: n for word, n in counts.items()
-            if word in MARKER_WORDS and word not in column.missing_values}  # fmt: skip
+    return {
+        word: n
+        for word, n in counts.items()
+        if word in MARKER_WORDS and word not in column.missing_values
+    }
 
 
 def words_sentence(column: Column, words: dict[str, int]) -> str:
@@ -115,9 +122,12 @@ def without_markers(
     )
     text = pc.if_else(pc.is_in(text, value_set=pa.array(words)), pa.scalar(None, pa.string()), text)
     return replace(
-        base, found_missing=words, n_missing=text.null_count, examples=first_examples(text),
+        base,
+        found_missing=words,
+        n_missing=text.null_count,
+        examples=first_examples(text),
         remarks=(*base.remarks, ("among", sentence)),
-    ), text  # fmt: skip
+    ), text
 
 
 def with_spellings(base: Column, array: Any, text: Any) -> Column:
@@ -135,8 +145,9 @@ def with_spellings(base: Column, array: Any, text: Any) -> Column:
     merged = {key: words for key, words in often.items() if len(words) > 1}
     label_of = {
         key: max(merged[whole], key=lambda word: merged[whole][word])
-        for key in folded if (whole := longer.get(key, key)) in merged
-    }  # fmt: skip
+        for key in folded
+        if (whole := longer.get(key, key)) in merged
+    }
     written = [word for words in merged.values() for word in words]
     seen = pc.unique(pc.utf8_trim(array, characters=" \t\r\n")).drop_null()
     n_forms = len(seen) - len(pc.unique(trim(seen, Missing(frozenset()))))
@@ -149,9 +160,11 @@ def with_spellings(base: Column, array: Any, text: Any) -> Column:
         f"{examples} are one. If they are not the same, tick Keep words (--keep-words)."
     )
     return replace(
-        base, spellings=tuple(label_of.items()), n_distinct=len(often),
+        base,
+        spellings=tuple(label_of.items()),
+        n_distinct=len(often),
         remarks=(*base.remarks, ("spellings", sentence)),
-    )  # fmt: skip
+    )
 
 
 def _count_words(array: Any, text: Any) -> dict[str, int]:

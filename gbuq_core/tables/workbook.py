@@ -68,9 +68,12 @@ def sheet_names(data: bytes) -> tuple[str, ...]:
 
 
 def read_workbook(
-    data: bytes, sheet: str | None, has_header: bool | None, to_score: bool = False,
+    data: bytes,
+    sheet: str | None,
+    has_header: bool | None,
+    to_score: bool = False,
     skip_rows: int | None = None,
-) -> Sheet:  # fmt: skip
+) -> Sheet:
     """Read one sheet: the first one that holds a table, or the one of that name."""
     if importlib.util.find_spec("python_calamine") is None:
         raise TableError("Excel files need python-calamine: install it, or save the table as CSV.")

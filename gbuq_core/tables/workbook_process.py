@@ -175,8 +175,7 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     used = [k for k in range(len(first)) if titles[k] or any(c != "" for c in columns[k])]
     unfilled = {_place(letters) for letters in _UNFILLED.findall(xml)} if b"<f" in xml else set()
     formulas = [titles[k] for k in used if k in unfilled and all(c == "" for c in columns[k])]
-    times = [titles[k] for k in used
-             if {type(c) for c in columns[k] if c != ""} == {datetime.time}]  # fmt: skip
+    times = [titles[k] for k in used if {type(c) for c in columns[k] if c != ""} == {datetime.time}]
     arrays = []
     for k in used:
         arrays.append(_column(columns[k]))

@@ -116,12 +116,19 @@ STYLES = (
     _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
     _style("year/month/day", r"\d{4}/\d{1,2}/\d{1,2}" + _TIME, *_with_times("%Y/%m/%d")),
     _style(
-        "year.month.day", r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME + r"|\d{4}\. \d{1,2}\. \d{1,2}\.?",
-        *_with_times("%Y.%m.%d"), "%Y. %m. %d.", "%Y. %m. %d",
+        "year.month.day",
+        r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME + r"|\d{4}\. \d{1,2}\. \d{1,2}\.?",
+        *_with_times("%Y.%m.%d"),
+        "%Y. %m. %d.",
+        "%Y. %m. %d",
     ),
     _style("year 年 month 月 day 日", r"\d{4}年\d{1,2}月\d{1,2}日", "%Y年%m月%d日"),
-    _style("year 년 month 월 day 일", r"\d{4}년 ?\d{1,2}월 ?\d{1,2}일", "%Y년 %m월 %d일",
-           "%Y년%m월%d일"),
+    _style(
+        "year 년 month 월 day 일",
+        r"\d{4}년 ?\d{1,2}월 ?\d{1,2}일",
+        "%Y년 %m월 %d일",
+        "%Y년%m월%d일",
+    ),
     _style("day.month.year", _POINTS, *_with_times("%d.%m.%Y", "%d.%m.%y")),
     _style("day/month/year", _SLASHES, *_with_times("%d/%m/%Y", "%d/%m/%y"), day_first=True),
     _style("month/day/year", _SLASHES, *_with_times("%m/%d/%Y", "%m/%d/%y"), day_first=False),
@@ -133,18 +140,27 @@ STYLES = (
         *_with_times("%d %b %Y", "%d %b %y"),
     ),
     _style(
-        "day-month-name-year", rf"\d{{1,2}}-{_MONTH}-{_SHORT}{_TIME}",
+        "day-month-name-year",
+        rf"\d{{1,2}}-{_MONTH}-{_SHORT}{_TIME}",
         *_with_times("%d-%b-%Y", "%d-%b-%y"),
     ),
     _style(
-        "month-name day, year", rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}", *_with_times("%b %d %Y"),
+        "month-name day, year",
+        rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}",
+        *_with_times("%b %d %Y"),
     ),
     _style(
-        "year month-name day", rf"\d{{4}}\.? {_MONTH} \d{{1,2}}\.?", "%Y %b %d", "%Y. %b %d.",
+        "year month-name day",
+        rf"\d{{4}}\.? {_MONTH} \d{{1,2}}\.?",
+        "%Y %b %d",
+        "%Y. %b %d.",
     ),
     _style(
-        "month-name day time year", rf"{_MONTH} \d{{1,2}} {_CLOCK}(?: (?:UTC|GMT))? \d{{4}}",
-        "%b %d %H:%M:%S %Y", "%b %d %H:%M:%S UTC %Y", "%b %d %H:%M:%S GMT %Y",
+        "month-name day time year",
+        rf"{_MONTH} \d{{1,2}} {_CLOCK}(?: (?:UTC|GMT))? \d{{4}}",
+        "%b %d %H:%M:%S %Y",
+        "%b %d %H:%M:%S UTC %Y",
+        "%b %d %H:%M:%S GMT %Y",
     ),
     _style("month-name-year", rf"{_MONTH}[- ]{_SHORT}", "%b-%Y", "%b %Y", "%b-%y", "%b %y"),
     _style("two-digit year-month-day", r"\d{2}-\d{2}-\d{2}", "%y-%m-%d"),
@@ -161,7 +177,7 @@ STYLES = (
         r"(?:[0-5]\d)?Z?",
         "%Y%m%d%H%M%S",
     ),
-)  # fmt: skip
+)
 _BY_NAME = {style.name: style for style in STYLES}
 
 
@@ -198,10 +214,11 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
     ]
     if not fitting:  # two styles, which no text could both be
         fitting = [
-            (first, second) for first, second in combinations(fits, 2)
+            (first, second)
+            for first, second in combinations(fits, 2)
             if (fits[first] | fits[second]).sum() >= enough
             and not (fits[first] & fits[second]).any()
-        ]  # fmt: skip
+        ]
     if not fitting:
         return "", False
 
@@ -317,8 +334,11 @@ def _month(word: str) -> str:
 
 def month_number(word: str) -> int:
     """Which month a word names; 0 for other words."""
-    letters = [letter for letter in unicodedata.normalize("NFKD", word.lower())
-               if not unicodedata.combining(letter)]  # fmt: skip
+    letters = [
+        letter
+        for letter in unicodedata.normalize("NFKD", word.lower())
+        if not unicodedata.combining(letter)
+    ]
     return _MONTH_OF.get("".join(letters).strip(" ."), 0)
 
 

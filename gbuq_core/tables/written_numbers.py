@@ -106,8 +106,9 @@ def _take_apart(text: Any) -> _Cells:
     """Signs, numbers and units of distinct texts."""
     text = pa.array(text, pa.string()) if not isinstance(text, pa.Array) else text
     if any(not word.isascii() for word in text.to_pylist() if word):
-        plain = [None if word is None else word.translate(_PLAIN_LETTERS)
-                 for word in text.to_pylist()]  # fmt: skip
+        plain = [
+            None if word is None else word.translate(_PLAIN_LETTERS) for word in text.to_pylist()
+        ]
         text = pa.array(plain, pa.string())
     match = pc.extract_regex(text, _CELL)
     part = {field.name: match.field(k) for k, field in enumerate(match.type)}
@@ -181,9 +182,13 @@ def choose_units(text: Any, decimal: str) -> UnitChoice:
     numbers = cells.number.filter(pa.array(known))
     group = "." if decimal == "," else ","
     thousands = next(
-        (mark for mark in (group, " ", "'", "\u2019", "\u00a0", "\u202f")
-         if pc.any(pc.match_substring(numbers, mark)).as_py()), ""
-    )  # fmt: skip
+        (
+            mark
+            for mark in (group, " ", "'", "\u2019", "\u00a0", "\u202f")
+            if pc.any(pc.match_substring(numbers, mark)).as_py()
+        ),
+        "",
+    )
     count: dict[str, int] = {}
     scales: dict[str, set[str]] = {}
     for place in np.flatnonzero(known).tolist():
@@ -242,8 +247,9 @@ def like_numbers_or_dates(text: Any) -> str:
     """What texts look like that are read as neither: "dates", "numbers", or nothing."""
     known = len(text) - text.null_count
     for what, patterns in (
-        ("dates", (_LIKE_DATES, r"(?:^|\D)\d{1,2}(?:\D|$)")), ("numbers", (_LIKE_NUMBERS,)),
-    ):  # fmt: skip
+        ("dates", (_LIKE_DATES, r"(?:^|\D)\d{1,2}(?:\D|$)")),
+        ("numbers", (_LIKE_NUMBERS,)),
+    ):
         fits = [pc.match_substring_regex(text, pattern) for pattern in patterns]
         both = pc.and_(fits[0], fits[-1])
         if known and (pc.sum(both).as_py() or 0) >= _MOST * known:

@@ -341,9 +341,13 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             rows = raw.take(split.learnt)
             space = learn_space(self._columns, rows)
             learning = Learning(
-                self._columns, space, encode_rows(space, rows), *target.take(split.learnt),
-                (seed + number) % 2**31, inner,
-            )  # fmt: skip
+                self._columns,
+                space,
+                encode_rows(space, rows),
+                *target.take(split.learnt),
+                (seed + number) % 2**31,
+                inner,
+            )
             with stage(float(len(parts)), span=1.0):
                 return _fit_fold(learning, raw, split, parts)
 
@@ -375,9 +379,10 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         require(same, "its columns do not match")
         n_rows, n_folds = len(raw), len(self._folds)
         check_arrays(
-            raw, numbers=(np.float64, None, len(columns.numbers)),
+            raw,
+            numbers=(np.float64, None, len(columns.numbers)),
             codes=(np.int64, n_rows, len(columns.categories)),
-        )  # fmt: skip
+        )
         sizes = np.array([len(levels) for levels in columns.levels], np.int64)
         coded = (raw.codes >= -1).all() and (raw.codes < sizes).all()
         require(n_rows >= 1 and coded and not np.isinf(raw.numbers).any(), "a row is impossible")
@@ -388,9 +393,12 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         held, shape = self.held_out_, (n_rows, len(used))
         require(held.parts == used, "its measures are impossible")
         check_arrays(
-            held, score=("finite", n_rows), times_beyond=("finite", n_rows),
-            ranks=("finite", *shape), values=("finite", *shape),
-        )  # fmt: skip
+            held,
+            score=("finite", n_rows),
+            times_beyond=("finite", n_rows),
+            ranks=("finite", *shape),
+            values=("finite", *shape),
+        )
         for shares in (held.score, held.ranks):
             require(((shares >= 0.0) & (shares <= 1.0)).all(), "a rank is no share")
         self._space = learn_space(columns, raw)
@@ -664,8 +672,11 @@ def _read_target(target: NDArray[Any], task: str | None) -> _Target:
     if task is None:
         task = "regression" if target.dtype.kind in "iuf" else "classification"
         if target.dtype.kind == "O" and pd.api.types.infer_dtype(target) in (
-            "floating", "integer", "mixed-integer-float", "decimal",
-        ):  # fmt: skip
+            "floating",
+            "integer",
+            "mixed-integer-float",
+            "decimal",
+        ):
             task = "regression"
     if task == "regression":
         return _Target(check_numeric_target(target), 0)

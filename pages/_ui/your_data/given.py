@@ -145,9 +145,13 @@ def _draw(given: GivenTable, table: Table, unit: str, digest: str) -> None:
     usual = UNCERTAINTY_KINDS[0] if UNCERTAINTY_KINDS[0] in ranks else "data"
     with st.container(horizontal=True, vertical_alignment="bottom", key="given-controls"):
         rank = st.selectbox(
-            "Highest first", ranks, index=ranks.index(usual), key="_given_rank", width=220,
+            "Highest first",
+            ranks,
+            index=ranks.index(usual),
+            key="_given_rank",
+            width=220,
             format_func=_RANKS.__getitem__,
-        )  # fmt: skip
+        )
         st.download_button(
             "Rows (CSV)",
             data=partial(to_csv_bytes, given.frame),
@@ -189,9 +193,12 @@ def _draw_row(given: GivenTable, row: int) -> None:
         cells[f"c{place}"] = [dict(near.cells)[name] for near in explained.neighbours]
         config[f"c{place}"] = st.column_config.TextColumn(name[:40])
     st.dataframe(
-        cells, hide_index=True, column_config=config, key="given-neighbours",
+        cells,
+        hide_index=True,
+        column_config=config,
+        key="given-neighbours",
         alt="The training rows that share most leaves with the open row.",
-    )  # fmt: skip
+    )
     shares = [f"{name} {percent(share)}" for name, share in explained.novelty_shares[:5]]
     if shares:
         st.text(f"Its distance to the training rows comes from: {', '.join(shares)}.")
