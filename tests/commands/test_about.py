@@ -178,9 +178,13 @@ def test_bash_completes_a_command_and_an_option(tmp_path, capsys):
     COMP_WORDS=(gbuq score --trunc); COMP_CWORD=2; _shtab_gbuq; echo "${{COMPREPLY[@]}}"
     """
     lines = subprocess.run(
-        ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path,
+        ["bash", "-c", ask],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
         env={"PATH": os.environ["PATH"]},
-    ).stdout.splitlines()  # fmt: skip
+    ).stdout.splitlines()
     assert set(lines[-2].split()) == {"compare", "completion"}
     assert set(lines[-1].split()) == {"--truncation-step", "--truncation-start"}
 

@@ -306,9 +306,24 @@ def test_stopping_none_uses_all_trees(train, tmp_path, capsys):
 def test_a_cyclical_method_and_its_burn_in(tmp_path):
     table, out = tmp_path / "t.csv", tmp_path / "o.csv"
     table.write_text("x,y\n" + "".join(f"{i % 9},{i % 9 + 0.1 * (i % 4)}\n" for i in range(60)))
-    start = ["score", str(table), "--target", "y", "--out", str(out), "--trees", "40", "--quiet",
-             "--learning-rate", "0.05", "--depth", "2", "--method", "cbsglb",
-             "--unfamiliarity=no"]  # fmt: skip
+    start = [
+        "score",
+        str(table),
+        "--target",
+        "y",
+        "--out",
+        str(out),
+        "--trees",
+        "40",
+        "--quiet",
+        "--learning-rate",
+        "0.05",
+        "--depth",
+        "2",
+        "--method",
+        "cbsglb",
+        "--unfamiliarity=no",
+    ]
     assert main(start) == 0
     every = pd.read_csv(out)
     assert main([*start, "--burn-in", "5"]) == 0

@@ -41,9 +41,16 @@ def test_rows_are_split_by_group_or_time_and_learnt_on_a_log_scale(tmp_path, cap
         n_trees=40, depth=3, learning_rate=0.1, split="time", split_column="day", scale="log"
     )
     recipe = TableRecipe(
-        source="rows.csv", is_builtin=False, options=ReadOptions(), edits=Edits(),
-        target="y", task=None, second="", plan=plan, cut=Cut(),
-    )  # fmt: skip
+        source="rows.csv",
+        is_builtin=False,
+        options=ReadOptions(),
+        edits=Edits(),
+        target="y",
+        task=None,
+        second="",
+        plan=plan,
+        cut=Cut(),
+    )
     monkeypatch.chdir(tmp_path)
     assert main([*shlex.split(table_command(recipe))[3:], "--quiet"]) == 0
     written = pd.read_csv("scored.csv")

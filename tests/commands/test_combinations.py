@@ -155,14 +155,25 @@ LINES = {
     "info rows.csv --sheet a": "--sheet is for Excel files",
     **{
         f"explain {MODEL} --row 1 --{name}": f"--{name.split('=')[0]} {GIVEN}"
-        for name in ("by=data", "unit=std", "seed=3", "jobs=1", "unfamiliarity=no", "trees=9",
-                     "method=sglb", "split=random", "scale=plain", "most-members=2", "burn-in=1")
+        for name in (
+            "by=data",
+            "unit=std",
+            "seed=3",
+            "jobs=1",
+            "unfamiliarity=no",
+            "trees=9",
+            "method=sglb",
+            "split=random",
+            "scale=plain",
+            "most-members=2",
+            "burn-in=1",
+        )
     },
     **{
         f"score {MODEL} --out o.csv --{name}": f"--{name.split('=')[0]} {GIVEN}"
         for name in ("seed=3", "conformal", "cluster=local", "folds=3", "engine=numba", "next=n")
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", LINES)

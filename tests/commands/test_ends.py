@@ -118,9 +118,14 @@ def ended(folder):
     cases += [("/dev/full", False, words) for words in full]
     cases += [(os.devnull, True, words) for words in STOPPED]
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, json.dumps(cases)], cwd=folder, capture_output=True,
-        text=True, check=False, timeout=500, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        [sys.executable, "-c", FORKED, json.dumps(cases)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert done.returncode == 0, done.stderr
     names = [(out, " ".join(words)) for out, _, words in cases]
     return dict(zip(names, json.loads(done.stdout), strict=True))

@@ -63,8 +63,17 @@ def test_what_was_fitted_is_told(folder, capsys):
     record = record_of(capsys, "info", str(folder / "rows.gbuq"))
     assert (record["holds"], record["target"], record["holds_rows"]) == ("project", "y", False)
     assert record["scores"]["rmse"] == fitted["scores"]["rmse"]
-    assert score(folder / "new.csv", "--project", folder / "rows.gbuq", "--json",
-                 "--out", folder / "j.csv") == 0  # fmt: skip
+    assert (
+        score(
+            folder / "new.csv",
+            "--project",
+            folder / "rows.gbuq",
+            "--json",
+            "--out",
+            folder / "j.csv",
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["rows"] == 30
 
 

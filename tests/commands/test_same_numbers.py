@@ -62,8 +62,10 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.fixture(params=[(target, second) for target in TARGETS for second in (False, True)],
-                ids=lambda case: f"{case[0]}{' new' if case[1] else ''}")  # fmt: skip
+@pytest.fixture(
+    params=[(target, second) for target in TARGETS for second in (False, True)],
+    ids=lambda case: f"{case[0]}{' new' if case[1] else ''}",
+)
 def case(request, folder, monkeypatch):
     """The words of a line, and the same table as the page has it."""
     monkeypatch.chdir(folder)
@@ -162,9 +164,12 @@ def test_methods_are_compared_as_on_the_page(target, folder, monkeypatch, capsys
     kept["sglb"] = run_of_scored("sglb", scored)
     for key in keys[1:]:
         run_methods(
-            [key], scored.training, scored.plan, scored.protocol,
+            [key],
+            scored.training,
+            scored.plan,
+            scored.protocol,
             lambda run: kept.__setitem__(run.key, run),
-        )  # fmt: skip
+        )
     page = compare_runs([kept[key] for key in keys])
 
     for own in (python, page):

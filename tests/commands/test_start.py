@@ -63,9 +63,14 @@ def answers(tmp_path_factory):
     (folder / "rows.csv").write_text("x,y\n1,2\n3,4\n")
     lines = [(name, words) for name, (words, _) in LINES.items()]
     process = subprocess.run(
-        [sys.executable, "-c", RUN, json.dumps(lines)], cwd=folder, capture_output=True,
-        text=True, check=False, timeout=100, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        [sys.executable, "-c", RUN, json.dumps(lines)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
 
@@ -131,9 +136,14 @@ def test_control_c_while_libraries_load_is_one_line(module, tmp_path):
     (tmp_path / "rows.csv").write_text("x,y\n1,2\n3,4\n")
     words = [module, "score", "rows.csv", "--target=y", "--out=out.csv"]
     process = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, *words], cwd=tmp_path, capture_output=True,
-        text=True, check=False, timeout=100, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        [sys.executable, "-c", INTERRUPTED, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert (process.returncode, process.stdout) == (130, "")
     assert process.stderr == "Stopped; nothing was written.\n"
     assert not (tmp_path / "out.csv").exists()

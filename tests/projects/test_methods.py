@@ -105,9 +105,11 @@ def test_another_process_gives_the_same_numbers(table, new, tmp_path):
         frame = score_project(project, new).frame
         here[f"{task} {key}"] = hashlib.sha256(to_csv_bytes(frame)).hexdigest()
     done = subprocess.run(
-        [sys.executable, "-c", _ELSEWHERE, str(tmp_path)], capture_output=True, text=True,
+        [sys.executable, "-c", _ELSEWHERE, str(tmp_path)],
+        capture_output=True,
+        text=True,
         timeout=500,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == here
 
@@ -138,10 +140,14 @@ class StraightLine:
 @pytest.fixture
 def own_method(monkeypatch):
     method = Method(
-        key="straight", label="Straight line", about="", paper="", colour="#010203",
+        key="straight",
+        label="Straight line",
+        about="",
+        paper="",
+        colour="#010203",
         builders={"regression": Builder(of=f"{__name__}:StraightLine", takes=())},
         yields=("total",),
-    )  # fmt: skip
+    )
     monkeypatch.setitem(_METHODS, "straight", method)
 
 

@@ -69,10 +69,14 @@ def test_more_rows_speak_through_the_points():
     np.testing.assert_allclose(answer[1], latent, atol=1e-5)
     # Each row without itself: its latent variance as of a new row.
     alone = [
-        dense(few, *(np.delete(part, k, axis=0) for part in (X, y)), X[k : k + 1],
-              1.0 / np.delete(weight, k))[1][0]
+        dense(
+            few,
+            *(np.delete(part, k, axis=0) for part in (X, y)),
+            X[k : k + 1],
+            1.0 / np.delete(weight, k),
+        )[1][0]
         for k in range(150)
-    ]  # fmt: skip
+    ]
     assert process.usual == pytest.approx(np.median(alone), abs=1e-5)
     assert process.most == pytest.approx(max(alone), abs=1e-5)
 

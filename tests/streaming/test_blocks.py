@@ -74,15 +74,19 @@ def test_blocks_hold_the_same_cells_as_the_whole_text(tmp_path, name):
 @pytest.mark.parametrize("row_group_size", [3, 100])
 def test_blocks_hold_the_same_cells_as_the_whole_parquet_file(tmp_path, row_group_size):
     n = 20
-    frame = pa.table({
-        "whole": pa.array([None if i == 4 else i for i in range(n)], pa.int32()),
-        "part": pa.array(np.arange(n) / 3, pa.float32()),
-        "word": pa.array([f"w{i % 3}" for i in range(n)]).dictionary_encode(),
-        "day": pa.array([i * 86_400_000 for i in range(n)], pa.timestamp("ms", tz="Asia/Tokyo")),
-        "yes": pa.array([i % 2 == 0 for i in range(n)]),
-        "list": pa.array([[i] for i in range(n)]),
-        "a.b": pa.array(range(n)),
-    })  # fmt: skip
+    frame = pa.table(
+        {
+            "whole": pa.array([None if i == 4 else i for i in range(n)], pa.int32()),
+            "part": pa.array(np.arange(n) / 3, pa.float32()),
+            "word": pa.array([f"w{i % 3}" for i in range(n)]).dictionary_encode(),
+            "day": pa.array(
+                [i * 86_400_000 for i in range(n)], pa.timestamp("ms", tz="Asia/Tokyo")
+            ),
+            "yes": pa.array([i % 2 == 0 for i in range(n)]),
+            "list": pa.array([[i] for i in range(n)]),
+            "a.b": pa.array(range(n)),
+        }
+    )
     path = tmp_path / "a.parquet"
     parquet.write_table(frame, path, row_group_size=row_group_size)
     whole = read_table(path)
@@ -230,9 +234,30 @@ def test_classes_are_told_as_in_the_whole_file(tmp_path, monkeypatch):
 
 
 CELL = st.sampled_from(
-    ["", "NA", "1", "1.0", "-2.5", "1e3", "0.1", "007", "+5", "1,5", "1 234", "12 %", "inf", "x",
-     "-", "word", "0x1F", "3.14159265358979", "99999999999999999999", "2021-03-04", "04/03/2021"]
-)  # fmt: skip
+    [
+        "",
+        "NA",
+        "1",
+        "1.0",
+        "-2.5",
+        "1e3",
+        "0.1",
+        "007",
+        "+5",
+        "1,5",
+        "1 234",
+        "12 %",
+        "inf",
+        "x",
+        "-",
+        "word",
+        "0x1F",
+        "3.14159265358979",
+        "99999999999999999999",
+        "2021-03-04",
+        "04/03/2021",
+    ]
+)
 
 
 @settings(
@@ -273,9 +298,12 @@ def test_no_changed_parquet_file_ends_the_process(tmp_path):
         names.append(tmp_path / f"{number}.parquet")
         names[-1].write_bytes(changed)
     done = subprocess.run(
-        [sys.executable, "-c", _READ_ALL, *map(str, names)], capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", _READ_ALL, *map(str, names)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     codes = [int(line) for line in done.stdout.split()]
     assert len(codes) == 200

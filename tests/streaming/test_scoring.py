@@ -116,9 +116,15 @@ def whole(files, tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(scoring, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(scoring.score_in_blocks, "__kwdefaults__", {
-        **scoring.score_in_blocks.__kwdefaults__, "block_rows": 8, "part_rows": 16,
-    })  # fmt: skip
+    monkeypatch.setattr(
+        scoring.score_in_blocks,
+        "__kwdefaults__",
+        {
+            **scoring.score_in_blocks.__kwdefaults__,
+            "block_rows": 8,
+            "part_rows": 16,
+        },
+    )
 
 
 def test_the_command_streams_the_same_file(files, whole, small_blocks, tmp_path, capsys):
@@ -294,8 +300,15 @@ def test_every_stratum_keeps_rows_and_the_sum_is_as_asked(rng):
 
 def test_rare_new_categories_are_counted_without_their_names():
     columns = ({"u": 3, "v": 1, "w": 1},)
-    counts = [SecondCounts(5, 5, 0, tuple(ColumnCounts(np.zeros(1, int), 0, 0, each) for each in
-                                          columns), np.zeros(20, int))] * 2  # fmt: skip
+    counts = [
+        SecondCounts(
+            5,
+            5,
+            0,
+            tuple(ColumnCounts(np.zeros(1, int), 0, 0, each) for each in columns),
+            np.zeros(20, int),
+        )
+    ] * 2
     (column,) = SecondCounts.from_json(counts[0].add(counts[1]).as_json(2)).columns
     assert column.new_levels == {"u": 6, "v": 2, "": 2}
 

@@ -37,8 +37,10 @@ def test_features_are_numbers_categories_and_parts_of_dates():
     )
     assert list(training.X.columns) == ["n", "c", "d: days", "d: month", "d: weekday"]
     assert [(f.column, f.part) for f in training.features[2:]] == [
-        ("d", "days"), ("d", "month"), ("d", "weekday")
-    ]  # fmt: skip
+        ("d", "days"),
+        ("d", "month"),
+        ("d", "weekday"),
+    ]
     assert training.categorical == ["c"]
     assert np.flatnonzero(training.X["n"].isna()).tolist() == [1, 2]
     assert np.flatnonzero(training.X["c"].isna()).tolist() == [3]
@@ -49,8 +51,11 @@ def test_features_are_numbers_categories_and_parts_of_dates():
 
 
 def test_the_name_of_a_date_part_gives_way():
-    training = prepared(d=[f"2021-01-{k % 28 + 1:02d}" for k in COUNT],
-                     **{"d: days": [k % 7 for k in COUNT]}, y=NUMBERS)  # fmt: skip
+    training = prepared(
+        d=[f"2021-01-{k % 28 + 1:02d}" for k in COUNT],
+        **{"d: days": [k % 7 for k in COUNT]},
+        y=NUMBERS,
+    )
     assert list(training.X.columns) == ["d: days (2)", "d: weekday", "d: days"]
 
 

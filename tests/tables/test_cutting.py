@@ -122,8 +122,10 @@ def test_stages_give_what_predicting_gives(key, kind, monkeypatch):
 @pytest.mark.parametrize("stopping", ["two_clocks", None])
 def test_stages_beside_a_second_file_and_their_limit(stopping):
     rng = np.random.default_rng(0)
-    lines = [f"{x:.3f},{g},{2 * x + rng.normal():.3f}" for x, g in zip(
-        rng.normal(size=80), "ab" * 40, strict=True)]  # fmt: skip
+    lines = [
+        f"{x:.3f},{g},{2 * x + rng.normal():.3f}"
+        for x, g in zip(rng.normal(size=80), "ab" * 40, strict=True)
+    ]
     first = read_table(("x,g,y\n" + "\n".join(lines)).encode())
     second = read_table(("y,x,g\n" + "\n".join(f"{i},{i},c" for i in range(20))).encode())
     plan = replace(PLAN, stopping=stopping)
@@ -173,9 +175,11 @@ LONE = {
     "cyclical": ({"method": "csglb"}, Cut(burn_in=9), "lower the burn-in."),
     "virtual": ({}, Cut(step=60), "choose a smaller truncation step or an earlier start."),
     "independent": (
-        {"ensemble": "independent", "n_members": 2}, Cut(members=1), "use more members."
+        {"ensemble": "independent", "n_members": 2},
+        Cut(members=1),
+        "use more members.",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", LONE)
@@ -214,9 +218,14 @@ def test_beside_a_second_file_a_cut_moves_both_scores_as_training_does(step):
 
 def recipe_of(source, target, plan, **more):
     given = {
-        "is_builtin": False, "options": ReadOptions(), "edits": Edits(), "task": None, "second": "",
-        "cut": Cut(), **more,
-    }  # fmt: skip
+        "is_builtin": False,
+        "options": ReadOptions(),
+        "edits": Edits(),
+        "task": None,
+        "second": "",
+        "cut": Cut(),
+        **more,
+    }
     return TableRecipe(source=source, target=target, plan=plan, **given)
 
 
@@ -258,9 +267,15 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
     )
     plan = replace(PLAN, truncation_step=None, n_trees=50, depth=2, learning_rate=0.2, seed=4)
     recipe = recipe_of(
-        names[0], "--y", replace(plan, stopping=stopping), task="regression", second=names[1],
-        options=ReadOptions(";", "cp1252", ",", header=True), edits=edits, cut=Cut(5, 0.3, 4),
-    )  # fmt: skip
+        names[0],
+        "--y",
+        replace(plan, stopping=stopping),
+        task="regression",
+        second=names[1],
+        options=ReadOptions(";", "cp1252", ",", header=True),
+        edits=edits,
+        cut=Cut(5, 0.3, 4),
+    )
     monkeypatch.chdir(tmp_path)
     made = {}
     exec(compile(table_code.table_code(recipe), "copied", "exec"), made)

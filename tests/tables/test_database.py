@@ -79,8 +79,9 @@ def test_the_content_makes_the_digest(url):
 
 
 def test_percent_signs_and_colons_stand_for_themselves(url):
-    table = read_query("SELECT name, ':a %s' AS mark FROM cities WHERE name LIKE 'U%'", url,
-                       to_score=True)  # fmt: skip
+    table = read_query(
+        "SELECT name, ':a %s' AS mark FROM cities WHERE name LIKE 'U%'", url, to_score=True
+    )
     assert table.data.to_pylist() == [{"name": "Ulm", "mark": ":a %s"}]
 
 
@@ -181,5 +182,7 @@ def test_times_are_in_utc():
     moment = datetime.datetime(2020, 1, 31, 14, tzinfo=zone)
     column = database._column([moment, datetime.date(2020, 1, 1), None])
     assert column.to_pylist() == [
-        datetime.datetime(2020, 1, 31, 12), datetime.datetime(2020, 1, 1), None,
-    ]  # fmt: skip
+        datetime.datetime(2020, 1, 31, 12),
+        datetime.datetime(2020, 1, 1),
+        None,
+    ]

@@ -222,8 +222,17 @@ def test_rows_of_another_kind_of_table_as_protein_on_concrete(tmp_path, capsys):
     first.to_csv(tmp_path / "first.csv", index=False)
     second.to_csv(tmp_path / "second.csv", index=False)
     out = str(tmp_path / "out.csv")
-    command = ["score", str(tmp_path / "first.csv"), str(tmp_path / "second.csv"), "--target",
-               "strength", "--out", out, "--trees", "20"]  # fmt: skip
+    command = [
+        "score",
+        str(tmp_path / "first.csv"),
+        str(tmp_path / "second.csv"),
+        "--target",
+        "strength",
+        "--out",
+        out,
+        "--trees",
+        "20",
+    ]
     assert main(command) == 0
     printed = capsys.readouterr()
     assert "Warning: The second file is unlike the first" in printed.err

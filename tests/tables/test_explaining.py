@@ -108,9 +108,11 @@ def test_effects_of_two_columns_are_shapley_values_by_hand():
     for effect in explained.effects:
         # Sums of 32 numbers in another order: a few rounding errors of their size.
         np.testing.assert_allclose(
-            [effect.total, effect.data, effect.knowledge], expected[effect.column],
-            rtol=CANCELLED, atol=ZERO,
-        )  # fmt: skip
+            [effect.total, effect.data, effect.knowledge],
+            expected[effect.column],
+            rtol=CANCELLED,
+            atol=ZERO,
+        )
 
 
 def assert_adds_up(explained):

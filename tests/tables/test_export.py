@@ -11,8 +11,21 @@ from hypothesis import strategies as st
 from gbuq_core.presentation import csv_text
 from gbuq_core.tables import read_table, to_csv_bytes, to_parquet_bytes
 
-LIVE = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", "-", "+",
-        " =1+1", "\uff1d1+1", "-2+3+cmd|' /C calc'!D2", "@"]  # fmt: skip
+LIVE = [
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "=cmd|' /C calc'!A0",
+    "-",
+    "+",
+    " =1+1",
+    "\uff1d1+1",
+    "-2+3+cmd|' /C calc'!D2",
+    "@",
+]
 HARMLESS = [
     "plain",
     "a=b",

@@ -196,9 +196,13 @@ def test_an_early_stop_and_a_value_for_missing_are_told():
     xgboost = pytest.importorskip("xgboost")
     half = xgboost.DMatrix(X[:75], Y[:75])
     booster = xgboost.train(
-        {"max_depth": 3, "eta": 1.0}, half, 40, verbose_eval=False, early_stopping_rounds=3,
+        {"max_depth": 3, "eta": 1.0},
+        half,
+        40,
+        verbose_eval=False,
+        early_stopping_rounds=3,
         evals=[(xgboost.DMatrix(X[75:], Y[75:]), "rest")],
-    )  # fmt: skip
+    )
     n_best, n_all = booster.best_iteration + 1, booster.num_boosted_rounds()
     assert n_best < n_all
     notices = " ".join(scored(X, bytes(booster.save_raw("json"))).notices)
@@ -225,9 +229,11 @@ def words_and_truths(is_text):
     """Categories of several kinds; CatBoost reads truths as 1 and 0 unless they are text."""
     rng = np.random.default_rng(4)
     rows = X.assign(
-        k=rng.choice(["red", "blue", "Zürich", *"defgh"], 150), code=rng.integers(0, 3, 150),
-        zip=rng.choice(["00123", "01234"], 150), new=rng.random(150) > 0.4,
-    )  # fmt: skip
+        k=rng.choice(["red", "blue", "Zürich", *"defgh"], 150),
+        code=rng.integers(0, 3, 150),
+        zip=rng.choice(["00123", "01234"], 150),
+        new=rng.random(150) > 0.4,
+    )
     target = Y + 2 * (rows["k"] == "red") + rows["code"] + 3 * rows["new"]
     return (rows.astype({"new": str}) if is_text else rows), target.round(3)
 
@@ -247,11 +253,17 @@ def test_catboost_finds_the_leaves_of_categories(form, policy, is_text, loss):
     target = pd.cut(target, 3, labels=["l", "m", "h"]).astype(str) if is_class else target
     model = catboost.CatBoost(
         {
-            "iterations": 12, "depth": 3, "loss_function": loss, "grow_policy": policy,
-            "cat_features": ["k", "code", "zip", "new"], "thread_count": 1, "verbose": False,
-            "max_ctr_complexity": 2, "allow_writing_files": False,
+            "iterations": 12,
+            "depth": 3,
+            "loss_function": loss,
+            "grow_policy": policy,
+            "cat_features": ["k", "code", "zip", "new"],
+            "thread_count": 1,
+            "verbose": False,
+            "max_ctr_complexity": 2,
+            "allow_writing_files": False,
         }
-    ).fit(rows, target)  # fmt: skip
+    ).fit(rows, target)
     content, new = saved_catboost(model, form), rows.iloc[:20].copy()
     new.loc[new.index[:3], "k"] = "never seen"
     table = as_table(rows.assign(y=target))

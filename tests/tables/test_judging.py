@@ -225,8 +225,9 @@ def test_copied_rows():
 def test_classes_that_are_never_predicted_are_named_with_their_rows():
     rng = np.random.default_rng(0)
     rare = np.isin(np.arange(400), [7, 90, 231])
-    table = table_of(a=rng.normal(size=400), b=rng.normal(size=400),
-                     fraud=np.where(rare, "yes", "no"))  # fmt: skip
+    table = table_of(
+        a=rng.normal(size=400), b=rng.normal(size=400), fraud=np.where(rare, "yes", "no")
+    )
     assert heavy_rows(score_table(table, "fraud", plan=PLAN)) == [
         'The class "yes" has 3 rows (rows 8, 91 and 232) and is never predicted: all of them are '
         'wrong. Sort by "p_yes" to find rows like them.'
@@ -296,9 +297,17 @@ def leaking(kind):
 
 @pytest.mark.parametrize(
     "kind",
-    ["one price missing", "one score missing", "filled for the dead", "filled for most of the dead",
-     "no word for the dead", "a single gap", "missing where low", "grade in words"],
-)  # fmt: skip
+    [
+        "one price missing",
+        "one score missing",
+        "filled for the dead",
+        "filled for most of the dead",
+        "no word for the dead",
+        "a single gap",
+        "missing where low",
+        "grade in words",
+    ],
+)
 def test_leaks_through_gaps_and_words(kind):
     columns, what = leaking(kind)
     (warning,) = warned(**columns)

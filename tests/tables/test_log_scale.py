@@ -53,8 +53,9 @@ def test_the_law_is_that_of_the_ensembles_themselves(scored):
     for number, model in enumerate(scored.models):
         mine = scored.model_of_row == number
         own = model.estimator.predict_distribution(X[mine])
-        np.testing.assert_allclose(law.quantile([0.05, 0.5, 0.95])[mine], own.quantile(
-            [0.05, 0.5, 0.95]), rtol=CANCELLED)  # fmt: skip
+        np.testing.assert_allclose(
+            law.quantile([0.05, 0.5, 0.95])[mine], own.quantile([0.05, 0.5, 0.95]), rtol=CANCELLED
+        )
         np.testing.assert_allclose(
             scored.predictions.loc[mine], model.estimator.predict(X[mine]), rtol=SAME_SUM
         )

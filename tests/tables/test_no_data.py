@@ -122,8 +122,10 @@ def test_zero_bytes_at_the_end_and_files_of_other_kinds():
     whole = text(HEADER, *ROWS, "")
     for data in (whole + b"\0" * 9, (whole.decode() + "\0" * 9).encode("utf-16")):
         assert read_table(data).n_rows == len(ROWS)
-    for data, what in ((b"<table><tr><td>1</td></tr></table>", "web page"),
-                       (b"% iris\n@relation iris\n@data\n1,2\n", "ARFF")):  # fmt: skip
+    for data, what in (
+        (b"<table><tr><td>1</td></tr></table>", "web page"),
+        (b"% iris\n@relation iris\n@data\n1,2\n", "ARFF"),
+    ):
         with pytest.raises(TableError, match=what):
             read_table(data)
 
@@ -146,10 +148,17 @@ CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(
         ({"README": [["This holds"], ["the sheet data"]], "data": CELLS}, '"README" holds'),
         ({"data": [["Report 2021"], [], *CELLS]}, "The first 2 lines"),
         ({"data": [row[:2] + ["=B2*2" if k else "y"] for k, row in enumerate(CELLS)]}, "formulas"),
-        ({"data": [[row[0] if k % 4 == 1 or not k else None, *row[1:]]
-                   for k, row in enumerate(CELLS)]}, "filled in one of 4 rows"),
+        (
+            {
+                "data": [
+                    [row[0] if k % 4 == 1 or not k else None, *row[1:]]
+                    for k, row in enumerate(CELLS)
+                ]
+            },
+            "filled in one of 4 rows",
+        ),
     ],
-)  # fmt: skip
+)
 def test_sheets_as_people_make_them(sheets, sentence):
     table = read_table(workbook_of(**sheets))
     assert (table.names, table.n_rows) == (["name", "area", "y"], 20)

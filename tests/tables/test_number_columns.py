@@ -28,8 +28,10 @@ def encoded(training, rows):
         handle_unknown="infrequent_if_exist", max_categories=MOST_LEVELS, sparse_output=False
     )
     change = ColumnTransformer([("levels", one_hot, ["kind", "open"])], remainder="passthrough")
-    as_objects = [{"kind": part["kind"].astype(object), "open": part["open"].astype(object)}
-                  for part in (training, rows)]  # fmt: skip
+    as_objects = [
+        {"kind": part["kind"].astype(object), "open": part["open"].astype(object)}
+        for part in (training, rows)
+    ]
     change.fit(training.assign(**as_objects[0]))
     return np.asarray(change.transform(rows.assign(**as_objects[1])), np.float64)
 

@@ -61,9 +61,12 @@ def test_bytes_that_are_dropped_anyway_are_not_unpacked():
 @pytest.mark.parametrize("rows", [1, 2, 50])
 def test_columns_are_found_by_place_whatever_their_names(rows):
     columns = [
-        pa.array([[1], [2]]), pa.array(["s", "t"]), pa.array([{"b": 1, "c": "x"}] * 2),
-        pa.array(["u", None]).dictionary_encode(), pa.array([5, 6]),
-    ]  # fmt: skip
+        pa.array([[1], [2]]),
+        pa.array(["s", "t"]),
+        pa.array([{"b": 1, "c": "x"}] * 2),
+        pa.array(["u", None]).dictionary_encode(),
+        pa.array([5, 6]),
+    ]
     names = ["lists", "a.b", "a", "a", "a.c"]
     table = read_table(as_parquet(pa.table(columns, names=names), row_group_size=rows))
     assert table.names == ["a.b", "a", "a.c"]
@@ -287,21 +290,28 @@ def test_truth_values_uuids_periods_and_json_are_read_or_named_for_what_they_are
         b"ARROW:extension:name": b"pandas.period",
         b"ARROW:extension:metadata": b'{"freq": "M"}',
     }
-    schema = pa.schema([
-        pa.field("who", pa.uuid()), pa.field("yes", pa.bool8()), pa.field("js", pa.json_()),
-        pa.field("month", pa.int64(), metadata=kept),
-    ])  # fmt: skip
+    schema = pa.schema(
+        [
+            pa.field("who", pa.uuid()),
+            pa.field("yes", pa.bool8()),
+            pa.field("js", pa.json_()),
+            pa.field("month", pa.int64(), metadata=kept),
+        ]
+    )
     columns = [
         pa.ExtensionArray.from_storage(pa.uuid(), pa.array(uuids, pa.binary(16))),
         pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())),
-        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}", "{}", "{}"])), months,
-    ]  # fmt: skip
+        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}", "{}", "{}"])),
+        months,
+    ]
     table = read_table(as_parquet(pa.Table.from_arrays(columns, schema=schema)))
     assert table.data["who"][1].as_py() == "01010101-0101-0101-0101-010101010101"
     assert table.data["yes"].to_pylist() == [True, False, None]
     assert table.data["month"].to_pylist() == [
-        dt.datetime(2021, 1, 1), None, dt.datetime(2021, 3, 1)
-    ]  # fmt: skip
+        dt.datetime(2021, 1, 1),
+        None,
+        dt.datetime(2021, 3, 1),
+    ]
     assert table.notices == (
         'The column "month" holds periods, each of which is read as the time when it begins.',
         'The column "js" holds JSON, which is read as text.',

@@ -348,10 +348,18 @@ def test_parquet_types_are_reduced_to_a_few():
     table = read_table(as_parquet(columns))
     kinds = {field.name: str(field.type) for field in table.data.schema}
     assert kinds == {
-        "small": "int64", "unsigned": "uint64", "half": "double", "money": "double",
-        "flag": "bool", "word": "string", "large": "string", "day": "timestamp[us]",
-        "zoned": "timestamp[us]", "span": "double", "nothing": "string",
-    }  # fmt: skip
+        "small": "int64",
+        "unsigned": "uint64",
+        "half": "double",
+        "money": "double",
+        "flag": "bool",
+        "word": "string",
+        "large": "string",
+        "day": "timestamp[us]",
+        "zoned": "timestamp[us]",
+        "span": "double",
+        "nothing": "string",
+    }
     assert table.data["zoned"].to_pylist()[0].hour == 23  # midnight in Berlin, in UTC
     assert table.data["span"].to_pylist() == [1.0, 2.0, 3.0]
     assert '"lists" and "raw" hold lists' in table.notices[0]

@@ -78,8 +78,10 @@ def written(columns, encoding, separator, quoting, end):
 def numbers_of(data):
     table = read_table(data)
     prepared = prepare_training(table, infer_schema(table), "y")
-    X = {name: values.astype(str) if values.dtype == "category" else values
-         for name, values in prepared.X.items()}  # fmt: skip
+    X = {
+        name: values.astype(str) if values.dtype == "category" else values
+        for name, values in prepared.X.items()
+    }
     kinds = [(column.name, column.kind, column.n_missing) for column in prepared.schema.columns]
     return pd.DataFrame(X), prepared.y, prepared.target, kinds
 

@@ -32,18 +32,22 @@ def units(n_units=40, each=10):
     unit, sizes = np.repeat(np.arange(n_units), each), rng.normal(size=(3, n_units)).round(3)
     levels = 10.0 * rng.normal(size=n_units)
     return {
-        "mill": [f"M{number}" for number in unit], "s1": sizes[0, unit], "s2": sizes[1, unit],
-        "s3": sizes[2, unit], "cycle": np.tile(np.arange(each), n_units),
+        "mill": [f"M{number}" for number in unit],
+        "s1": sizes[0, unit],
+        "s2": sizes[1, unit],
+        "s3": sizes[2, unit],
+        "cycle": np.tile(np.arange(each), n_units),
         "y": (levels[unit] + rng.normal(size=len(unit))).round(2),
-    }  # fmt: skip
+    }
 
 
 def walk(n=400):
     rng = np.random.default_rng(2)
     return {
-        "a": rng.normal(size=n), "b": rng.normal(size=n),
+        "a": rng.normal(size=n),
+        "b": rng.normal(size=n),
         "y": 3.0 * np.cumsum(rng.normal(size=n)) + rng.normal(size=n),
-    }  # fmt: skip
+    }
 
 
 def test_units_are_found_by_what_is_constant_in_them_whatever_they_are_called():
@@ -70,9 +74,15 @@ def test_units_of_classes_are_told_in_shares():
 
 @pytest.mark.parametrize(
     ("name", "first", "step"),
-    [("stamp", 1_600_000_000, 3600), ("stamp", 1_600_000_000_000, 3_600_000), ("Zeit", 0.25, 0.25),
-     ("year", 1500, 0.5), ("excel_day", 43_000, 1), ("stand", None, 1)],
-)  # fmt: skip
+    [
+        ("stamp", 1_600_000_000, 3600),
+        ("stamp", 1_600_000_000_000, 3_600_000),
+        ("Zeit", 0.25, 0.25),
+        ("year", 1500, 0.5),
+        ("excel_day", 43_000, 1),
+        ("stand", None, 1),
+    ],
+)
 def test_seconds_since_1970_and_what_is_called_a_time_are_a_time(name, first, step):
     columns = walk()
     count = np.arange(400)

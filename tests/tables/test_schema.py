@@ -121,17 +121,39 @@ def test_cells_that_are_no_numbers_are_reported():
 @pytest.mark.parametrize(
     ("text", "decimal", "value"),
     [
-        ("1.5", ".", 1.5), ("+1.5", ".", 1.5), ("- 2", ".", -2.0), (".5", ".", 0.5),
-        ("5.", ".", 5.0), ("1e3", ".", 1000.0), ("1,234.5", ".", 1234.5), ("12 %", ".", 12.0),
-        ("€ 3", ".", 3.0), ("3 €", ".", 3.0), ("-$3.50", ".", -3.5), ("1 234", ".", 1234.0),
-        ("1'234.5", ".", 1234.5), ("1\u202f234", ".", 1234.0), ("1,5", ",", 1.5),
-        ("1.234,5", ",", 1234.5), ("1.234", ",", 1234.0), ("-0,25", ",", -0.25),
-        ("2,5e-1", ",", 0.25), ("inf", ".", np.inf), ("-Infinity", ".", -np.inf),
-        ("1,23", ".", np.nan), ("12.5.3", ".", np.nan), ("1.5", ",", np.nan), ("abc", ".", np.nan),
-        ("0x1F", ".", np.nan), ("1_000", ".", np.nan), ("5 kg", ".", 5.0), ("e5", ".", np.nan),
-        ("True", ".", np.nan), ("%", ".", np.nan),
+        ("1.5", ".", 1.5),
+        ("+1.5", ".", 1.5),
+        ("- 2", ".", -2.0),
+        (".5", ".", 0.5),
+        ("5.", ".", 5.0),
+        ("1e3", ".", 1000.0),
+        ("1,234.5", ".", 1234.5),
+        ("12 %", ".", 12.0),
+        ("€ 3", ".", 3.0),
+        ("3 €", ".", 3.0),
+        ("-$3.50", ".", -3.5),
+        ("1 234", ".", 1234.0),
+        ("1'234.5", ".", 1234.5),
+        ("1\u202f234", ".", 1234.0),
+        ("1,5", ",", 1.5),
+        ("1.234,5", ",", 1234.5),
+        ("1.234", ",", 1234.0),
+        ("-0,25", ",", -0.25),
+        ("2,5e-1", ",", 0.25),
+        ("inf", ".", np.inf),
+        ("-Infinity", ".", -np.inf),
+        ("1,23", ".", np.nan),
+        ("12.5.3", ".", np.nan),
+        ("1.5", ",", np.nan),
+        ("abc", ".", np.nan),
+        ("0x1F", ".", np.nan),
+        ("1_000", ".", np.nan),
+        ("5 kg", ".", 5.0),
+        ("e5", ".", np.nan),
+        ("True", ".", np.nan),
+        ("%", ".", np.nan),
     ],
-)  # fmt: skip
+)
 def test_numbers_written_in_many_ways(text, decimal, value):
     numbers = read_numbers(pa.array([text, "x", None]), decimal)
     np.testing.assert_array_equal(numbers.values, [value, np.nan, np.nan])
@@ -203,7 +225,7 @@ def test_a_suspect_stays_a_value_until_the_user_says_otherwise():
         (["20210304", "20211224"], "yyyymmdd", "2021-03-04"),
         (["0001-01-01", "9999-12-31"], "year-month-day", "0001-01-01"),
     ],
-)  # fmt: skip
+)
 def test_dates_written_in_many_ways(texts, style, first):
     assert find_date_style(texts, day_first=True) == (style, False)
     read = read_dates(pa.array([*texts, None, "soon"]), style)
@@ -228,8 +250,12 @@ def test_dates_that_can_be_read_either_way_are_announced():
 def test_parts_of_dates():
     dates = np.array(["2021-03-01T12:00", "2021-03-02T18:30", "NaT"], "datetime64[us]")
     assert used_parts(dates) == ("days", "weekday", "hour")
-    expected = {"days": [18687.5, 18688.770833333], "month": [3, 3], "weekday": [0, 1],
-                "hour": [12, 18.5]}  # fmt: skip
+    expected = {
+        "days": [18687.5, 18688.770833333],
+        "month": [3, 3],
+        "weekday": [0, 1],
+        "hour": [12, 18.5],
+    }
     for part, values in expected.items():
         np.testing.assert_allclose(
             date_part(dates, part), [*values, np.nan], rtol=SAME_SUM, atol=NEAR_ZERO
@@ -256,8 +282,9 @@ def edited(table, **changes):
 
 
 def test_the_user_decides_about_kinds_and_use():
-    table = table_of(code=[k % 4 for k in COUNT], key=[f"k{k % 39}" for k in COUNT],
-                     n=[k * 0.5 for k in COUNT])  # fmt: skip
+    table = table_of(
+        code=[k % 4 for k in COUNT], key=[f"k{k % 39}" for k in COUNT], n=[k * 0.5 for k in COUNT]
+    )
     schema = edited(table, kinds={"code": "category"}, used={"n": False, "key": True})
     kinds = {column.name: (column.kind, column.used) for column in schema.columns}
     assert kinds == {"code": ("category", True), "key": ("category", True), "n": ("numeric", False)}

@@ -234,8 +234,12 @@ def test_fewer_groups_make_fewer_folds():
         np.arange(120) % 3 == 0, "a", np.where(np.arange(120) % 3 == 1, "b", "c")
     )
     assert score_table(as_table(frame), "y", plan=BY_GROUP).frame.fold.nunique() == 3
-    assert score_table(as_table(frame.head(60)), "y", plan=replace(
-        BY_GROUP, stopping=None)).frame.fold.nunique() == 3  # fmt: skip
+    assert (
+        score_table(
+            as_table(frame.head(60)), "y", plan=replace(BY_GROUP, stopping=None)
+        ).frame.fold.nunique()
+        == 3
+    )
 
 
 @pytest.mark.parametrize(

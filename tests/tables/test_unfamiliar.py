@@ -108,16 +108,21 @@ def test_reasons_name_the_columns_of_the_file(first, rng):
     scored = measured(first, read_table(new, to_score=True))
     reasons = [reason_of(scored, row) for row in range(4)]
     assert [(r.column, r.what) for r in reasons[1:]] == [
-        ("city", "new level"), ("x", "missing"), ("day", "above"),
-    ]  # fmt: skip
+        ("city", "new level"),
+        ("x", "missing"),
+        ("day", "above"),
+    ]
 
 
 def test_words_say_what_excludes_chance(own):
     evidence = find_evidence(own)
     assert set(evidence) == {"total", "data", "knowledge", "unfamiliarity"}
     words = " ".join(describe_table(own))
-    for kind, rows in (("knowledge", "disagree about"), ("data", "noisy rows"),
-                       ("unfamiliarity", "unfamiliar rows")):  # fmt: skip
+    for kind, rows in (
+        ("knowledge", "disagree about"),
+        ("data", "noisy rows"),
+        ("unfamiliarity", "unfamiliar rows"),
+    ):
         assert (f"{rows} have larger errors" in words) == evidence[kind].excludes_chance
     n_silent = sum(not evidence[k].excludes_chance for k in ("data", "knowledge", "unfamiliarity"))
     assert words.count("This table gives no evidence that") == n_silent
