@@ -42,11 +42,11 @@ def test_a_model_scores_the_file_that_is_dropped_next():
 def test_a_model_that_is_refused_changes_nothing():
     _, content = model()
     at = open_page(FILE)
-    before = rows_of(at)
+    before = rows_of(at)["total"]
     drop(at, content[:-1000], "broken.gbuq")
     assert says(at, "The project file is damaged")
     assert says(at, "Nothing on this page has changed.")
-    assert rows_of(at).equals(before)
+    assert rows_of(at)["total"].equals(before)  # how unfamiliar the rows are may come later
     drop(at, numbers(61))  # another table: what was said of the model is no longer true
     assert not says(at, "Nothing on this page has changed.")
     at.button(key="delete-data").click().run()
