@@ -11,7 +11,7 @@ from pages._ui.your_data.beside import with_questions, with_unfamiliarity
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.drift import warn_of_second
 from pages._ui.your_data.explore import explore
-from pages._ui.your_data.fitted import open_dropped, show_refused
+from pages._ui.your_data.fitted import Fitted, draw_fitted, fitted_now, open_dropped, show_refused
 from pages._ui.your_data.given import draw_given
 from pages._ui.your_data.head import HEAD, draw_advice, draw_chip, draw_start
 from pages._ui.your_data.lens import show_answer_or_progress
@@ -20,7 +20,7 @@ from pages._ui.your_data.results import show_words
 from pages._ui.your_data.running import show_run, wait_for_run
 from pages._ui.your_data.source import Opened, keep_uploads, open_model, open_second, open_table
 from pages._ui.your_data.splitting import advise, needed_columns, possible_splits
-from pages._ui.your_data.state import NOTHING, PAGE, TABLE, page_state
+from pages._ui.your_data.state import ANY_ROW, NOTHING, PAGE, TABLE, UPLOADED, page_state
 from pages._ui.your_data.training import (
     called_as_now,
     estimate_line,
@@ -50,7 +50,7 @@ def show_table(choice: str, opened: Opened) -> None:
         values = open_page(page, places=ControlPlaces(head, HEAD, settings))
     if values.table != choice:  # a control was put back to its default
         st.rerun()
-    draw_chip(opened, chip)
+    draw_chip(opened.table.source.name, opened, chip)
 
     wanted = wanted_of(opened, edits, values, second)
     estimate = estimate_of(wanted, opened, schema, second[1])
@@ -94,12 +94,26 @@ def show_table(choice: str, opened: Opened) -> None:
     show_words()
 
 
+def show_model(choice: str, fitted: Fitted) -> None:
+    """The open model of `gbuq fit`, and the rows that it scores."""
+    head = st.container()
+    page = page_state((), "", ANY_ROW)
+    values = open_page(page, places=ControlPlaces(st.container(), (), None))
+    if values.table != choice:
+        st.rerun()
+    draw_chip(fitted.name, None, head)
+    draw_fitted(fitted)
+
+
 st.title("Which predictions should you not trust?")
 keep_uploads(open_dropped)
 show_refused()
 open_now = preview(TABLE, PAGE, NOTHING)
-table = open_table(open_now)
-if table is None:
+model = fitted_now() if open_now == UPLOADED else None
+table = open_table(open_now) if model is None else None
+if model is not None:
+    show_model(open_now, model)
+elif table is None:
     draw_start(open_now)
 else:
     show_table(open_now, table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,23 +23,28 @@ from pages._ui.your_data.source import (
     PROJECT,
     REFUSED,
     admit,
-    close_model,
     digest_of,
     drop_rows,
-    hold,
     open_rows,
+    take_model,
     upload_in,
 )
-from pages._ui.your_data.state import NOTHING, open_next
 from pages._ui.your_data.training import own_key
+
+
+class Fitted(NamedTuple):
+    """The open model: what its file is called, its digest, and what is in it."""
+
+    name: str
+    digest: str
+    project: Project
 
 
 def open_dropped(upload: Any) -> None:
     """Open a model that was dropped: in a callback. One that is refused changes nothing."""
     st.session_state[REFUSED] = ""
     if _read(upload) is not None:
-        hold(PROJECT, upload)
-        open_next(NOTHING)
+        take_model(upload)
 
 
 def show_refused() -> None:
@@ -49,22 +54,22 @@ def show_refused() -> None:
         show_notice(sentences, "model-error", tone="error")
 
 
-def draw_fitted() -> bool:
-    """Draw the open model and the rows that it scores, if there is one; whether there is."""
+def fitted_now() -> Fitted | None:
+    """The model that is open, also after the page was loaded again."""
     upload = upload_in(PROJECT)
     project = None if upload is None else _read(upload)
-    if project is None:
-        return False
-    st.subheader(one_line(upload.name))
-    for sentence in describe_project(project):
-        st.text(sentence, width="stretch")
-    if project.models is not None:
-        drop_rows(open_dropped)
-        rows = open_rows()
-        if rows is not None:
-            _draw_scores(project, digest_of(upload), rows)
-    st.button("Close the model", key="_close_model", type="tertiary", on_click=close_model)
-    return True
+    return None if project is None else Fitted(upload.name, digest_of(upload), project)
+
+
+def draw_fitted(fitted: Fitted) -> None:
+    """What the open model is, and the rows that it scores."""
+    st.text(" ".join(describe_project(fitted.project)), width="stretch")
+    if fitted.project.models is None:
+        return
+    drop_rows(open_dropped)
+    rows = open_rows()
+    if rows is not None:
+        _draw_scores(fitted, rows)
 
 
 def _read(upload: Any) -> Project | None:
@@ -84,9 +89,9 @@ def _open(digest: str, _upload: Any) -> Project:
     return open_project(_upload.getvalue())
 
 
-def _draw_scores(project: Project, digest: str, rows: Table) -> None:
-    key: tuple[Hashable, ...] = own_key(("fitted", digest, rows.source.digest))
-    compute = in_thread(score_project, project, rows)
+def _draw_scores(fitted: Fitted, rows: Table) -> None:
+    key: tuple[Hashable, ...] = own_key(("fitted", fitted.digest, rows.source.digest))
+    compute = in_thread(score_project, fitted.project, rows)
     request = Request(
         "fitted", key, compute, "Scoring each row", rows=rows.n_rows, columns=len(rows.names)
     )

@@ -15,7 +15,7 @@ from gbuq_core.tables.suspecting import advise_split
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import ControlPlaces, PageState, change_next, open_page
-from pages._ui.your_data.fitted import draw_fitted, open_dropped
+from pages._ui.your_data.fitted import open_dropped
 from pages._ui.your_data.lens import plain
 from pages._ui.your_data.source import (
     STAYS,
@@ -46,14 +46,11 @@ _SAMPLES = {
 
 
 def draw_start(choice: str) -> None:
-    """A large place to drop a table, and three samples; or the open model of `gbuq fit`."""
+    """A large place to drop a table, and three samples."""
     page = page_state((), "", ANY_ROW)
     values = open_page(page, places=ControlPlaces(st.container(), (), None))
     if values.table != choice:
         st.rerun()
-    if draw_fitted():
-        _draw_delete()
-        return
     with st.container(key="first-drop"):
         drop_table(open_dropped, meaning=None)
         st.caption(STAYS)
@@ -66,18 +63,18 @@ def draw_start(choice: str) -> None:
     _draw_delete()
 
 
-def draw_chip(opened: Opened, place: DeltaGenerator) -> None:
-    """The name of the open table, which opens into ways to another one."""
-    name = plain(one_line(opened.table.source.name))
-    with place, st.popover(name, icon=":material/table:", key="open-table"):
-        if opened.about:
+def draw_chip(name: str, opened: Opened | None, place: DeltaGenerator) -> None:
+    """The name of what is open, a table or else a model, which opens into ways to another one."""
+    with place, st.popover(plain(one_line(name)), icon=":material/table:", key="open-table"):
+        if opened is not None and opened.about:
             st.caption(opened.about)
         drop_table(open_dropped)
-        own = (UPLOADED,) if has_own_data() or opened.is_upload else ()
+        own = (UPLOADED,) if has_own_data() or opened is None or opened.is_upload else ()
         draw_knob(replace(TABLE, label="Or a sample", choices=(*BUILTIN, *own)))
         drop_query()
         st.divider()
-        drop_model()
+        if opened is not None:
+            drop_model()
         _draw_delete()
 
 

@@ -171,6 +171,15 @@ def _take_model(place: str, open_other: Callable[[Any], None]) -> bool:
     return True
 
 
+def take_model(upload: Any) -> None:
+    """Hold a model of `gbuq fit` in the place of the table that was open: in a callback."""
+    st.session_state.pop(_FROM_DATABASE, None)
+    hold(PROJECT, upload)
+    hold(UPLOAD, None)
+    forget_upload(UPLOAD)
+    open_next(UPLOADED)
+
+
 def open_rows() -> Table | None:
     """The rows that the open model scores, if there are any; says so where they cannot be read."""
     upload = upload_in(ROWS)
@@ -180,15 +189,6 @@ def open_rows() -> Table | None:
     if read.table is None:
         show_notice(read.error, "rows", tone="error")
     return read.table
-
-
-def close_model() -> None:
-    """Close the model of `gbuq fit` and its rows: a button's callback."""
-    remove_uploads([held(PROJECT), held(ROWS)])
-    for place in (PROJECT, ROWS):
-        hold(place, None)
-        forget_upload(place)
-    _empty_uploaders(ROWS)
 
 
 def _is_project(upload: Any) -> bool:
@@ -218,8 +218,9 @@ def drop_model() -> None:
 
 
 def has_own_data() -> bool:
-    """Whether a file or rows of a database are open."""
-    return upload_in(UPLOAD) is not None or _FROM_DATABASE in st.session_state
+    """Whether a file, a model of `gbuq fit` or rows of a database are open."""
+    own = upload_in(UPLOAD) is not None or upload_in(PROJECT) is not None
+    return own or _FROM_DATABASE in st.session_state
 
 
 def most_megabytes() -> int:
@@ -270,6 +271,16 @@ def _leave_others() -> None:
     """What was opened before a file that is new."""
     st.session_state.pop(_FROM_DATABASE, None)
     st.session_state[REFUSED] = ""
+    _leave_model()
+
+
+def _leave_model() -> None:
+    """Put the model of `gbuq fit` and its rows away."""
+    for place in (PROJECT, ROWS):
+        remove_uploads([held(place)])
+        hold(place, None)
+        forget_upload(place)
+    _empty_uploaders(ROWS)
 
 
 def open_model() -> tuple[str, Any] | None:
@@ -321,6 +332,7 @@ def _read_database() -> None:
     except GbuqError as error:
         st.session_state[_QUERY_ERROR] = str(error)
         return
+    _leave_model()
     st.session_state[_FROM_DATABASE] = _Read(table, schema, "")
     open_next(UPLOADED)
 
