@@ -37,6 +37,10 @@ class Opening:
     kind: type  # of a result
     make: Callable[[Any], Any]  # the result of a plan
     plans: Callable[[], Sequence[Hashable]]  # of the settings with which the page opens
+    # `first`, `depends`: the settings whose view the results hold besides their fits, and what that
+    # view depends on, of any settings; without them they hold no view
+    first: Any = None
+    depends: Callable[[Any], Hashable] = lambda settings: None
     # other fields that are not stored: what is made again as quickly as it is read
     afresh: Callable[[Any], Mapping[str, Any]] = lambda plan: {}
     bits: int = BITS  # fewer where no small difference of large numbers is shown
@@ -52,6 +56,11 @@ class Opening:
     def find(self, plan: Hashable) -> Any:
         """The stored result of a plan, the same object each time; None if there is none."""
         return _read(self).get(plan)
+
+    def answer(self, plan: Hashable, settings: Any) -> Any:
+        """The stored result of a plan where its view is that of these settings, else None."""
+        same = self.first is None or self.depends(settings) == self.depends(self.first)
+        return self.find(plan) if same else None
 
     def not_stored(self, plan: Hashable) -> dict[str, Any]:
         """What the fields have that are not in the file."""

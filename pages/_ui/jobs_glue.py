@@ -117,8 +117,12 @@ class _Good(NamedTuple):
     seconds: float | None  # None where it was stored
 
     def serves(self, request: Request) -> bool:
-        """Whether it is the wanted result."""
-        return self.key == request.key and (self.seconds is not None or request.stored is not None)
+        """Whether it is the wanted result: a stored one has to be stored for this request, too."""
+        if self.key != request.key:
+            return False
+        return self.seconds is not None or (
+            request.stored is not None and request.stored() is not None
+        )
 
 
 def ask(

@@ -33,7 +33,9 @@ def plan_requests(record: SideBySide, settings: Any, whole: bool = False) -> lis
             in_thread(record.fit, plan),
             record.methods[method].label,
             record.estimate(plan),
-            stored=None if whole or not record.opening else partial(record.opening.find, plan),
+            stored=None
+            if whole or not record.opening
+            else partial(record.opening.answer, plan, settings),
         )
         for method, plan in plans.items()
         if not record.why_not(plan)

@@ -93,6 +93,16 @@ def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run
     assert answer.startswith("At x = 12, where no training rows are, the model says")
 
 
+def test_the_first_settings_show_any_x_and_fit_nothing():
+    before = live_jobs()
+    at = open_link("neighbours", {"x": "2.65"})
+    assert at.get("popover")[0].proto.popover.label.startswith("At x = 2.65 the model says 1.83")
+    move(at, "x", 9.4)
+    assert at.get("popover")[0].proto.popover.label.startswith("At x = 9.4 ")
+    assert live_jobs() == before
+    assert not at.exception
+
+
 def test_two_inputs_are_maps_with_the_neighbours_on_them():
     at = open_page("neighbours", data="Ripples", scales=["80", "100"], scales_of="rows")
     maps = sheet(at, "neighbours")

@@ -22,7 +22,15 @@ from benchmarks.openings import (
 )
 from demos import NAMES, load_lessons
 from demos.first_steps import FirstStep
+from gbuq_core.experiments.experiment import Single
+from gbuq_core.experiments.neighbours import opening as neighbours
+from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
+from gbuq_core.experiments.novelty import opening as novelty
+from gbuq_core.experiments.novelty.experiment import NOVELTY
 from gbuq_core.experiments.opening import changed
+from gbuq_core.experiments.soft_trees import opening as soft_trees
+from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
+from gbuq_core.settings import from_values, knobs_of, needed, plan_of, to_values
 
 # Relative to an array's largest number: what processors make of a fit of a thousand trees, each of
 # which continues from the last.
@@ -33,6 +41,7 @@ REFITTED = 1e-4
 SAID = 0.25
 SEEDS = 3.0  # stds over the stored seeds, of a number in a claim elsewhere
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
+RANKED = 0.02  # of all: where rounding lets cells that score next to nothing change places
 WRITTEN = 0.06  # of a number in a sentence, which has two digits or more
 
 
@@ -160,6 +169,69 @@ def test_elsewhere_a_picture_may_change_a_little():
     for stored, fresh in ((0.7, 0.5), ("holds", "partly"), (functions, functions[1:])):
         with pytest.raises(AssertionError):
             compare(stored, fresh, 0.0, "", at_home=False)
+
+
+def other_views(kind, first):
+    """Each knob that refits nothing, at one more value or two."""
+    for knob in knobs_of(kind):
+        match knob.kind:
+            case "switch":
+                values = [not knob.default]
+            case "choice" | "ladder":
+                values = knob.choices
+            case "choices":
+                values = [knob.choices[:1], knob.choices]
+            case "integer":
+                values = [knob.low, knob.high - knob.step]
+            case "number":
+                values = [knob.low, knob.high - knob.step, 2.67]
+            case "range":
+                values = [(20, 80)]
+            case _:
+                values = []
+        usual = to_values(first)[knob.key]
+        for value in [value for value in values if value != usual][:3]:
+            settings = from_values(kind, {**to_values(first), knob.key: value})
+            if needed(settings) != needed(first) and plan_of(settings) == plan_of(first):
+                yield knob.key, settings
+
+
+def asked_again(name, objects, settings, make):
+    return make()
+
+
+def shown(record, result, settings):
+    """What a page shows of a fit."""
+    if not isinstance(record, Single):
+        return record.view(result, settings)
+    run = record.look(result, settings, asked_again)
+    assert run.settings == settings
+    # Which scores contradict each other most is a whole number, which rounding may decide.
+    view = changed(run.view, disagreement=None) if record is NOVELTY else run.view
+    return [view, run.look]
+
+
+@pytest.mark.parametrize(
+    ("record", "opening"),
+    [(NEIGHBOURS, neighbours), (NOVELTY, novelty), (SOFT_TREES, soft_trees)],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_what_is_stored_answers_only_for_settings_that_it_shows(record, opening):
+    """Whatever knob of the view is moved: the picture is the fit's, or nothing stored answers."""
+    stored, plan = opening.OPENING, opening.OPENING.plans()[0]
+    fit, answers = record.fit(plan), {}
+    tolerance = 2.0**-stored.bits + REFITTED + (RANKED if record is NOVELTY else 0.0)
+    for key, settings in other_views(record.settings, stored.first):
+        if isinstance(record, Single):
+            result = record.stored(settings)
+        else:
+            result = stored.answer(plan, settings)
+        answers.setdefault(key, []).append(result is not None)
+        if result is not None:
+            both = (shown(record, each, settings) for each in (result, fit))
+            compare(*both, tolerance, f"{record.name} {settings}")
+    assert any(map(all, answers.values()))  # what is only drawn
+    assert not all(map(any, answers.values()))
 
 
 def test_what_is_read_is_what_was_written_up_to_its_rounding(tmp_path, monkeypatch):

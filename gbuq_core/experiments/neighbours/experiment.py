@@ -45,7 +45,8 @@ from gbuq_core.experiments.neighbours.opening import (
     FIRST,
     OPENING,
     NeighboursOpening,
-    is_first,
+    look_stored,
+    stored_x,
 )
 from gbuq_core.experiments.neighbours.picture import (
     course_figure,
@@ -321,16 +322,18 @@ def _opening_of(fit: NeighboursFit) -> NeighboursOpening | None:
 
 
 def _stored(settings: NeighboursSettings) -> NeighboursFit | None:
-    opening = OPENING.find(plan_of(settings)) if is_first(settings) else None
+    opening = OPENING.answer(plan_of(settings), settings)
     return None if opening is None else opening.fit
 
 
 def _look(fit: NeighboursFit, settings: NeighboursSettings, keep: Keep) -> NeighboursRun:
     settings = with_fit(settings, fit.plan)
     if (opening := _opening_of(fit)) is not None:
-        seen = replace(FIRST, scales=settings.scales, scales_of=settings.scales_of)
+        seen = replace(
+            FIRST, x=stored_x(settings), scales=settings.scales, scales_of=settings.scales_of
+        )
         view = replace(opening.view, settings=seen)
-        look = opening.look
+        look = keep("neighbours-look", [fit], seen.x, lambda: look_stored(opening, seen))
         return NeighboursRun(seen, fit, opening.search, view, look, ranked=opening.ranked)
     search = keep(
         "neighbours-search", [fit], search_key(fit, settings),

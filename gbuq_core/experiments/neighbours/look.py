@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,9 @@ from gbuq_core.metrics import rmse
 from gbuq_core.metrics.neighbour_tuning import running_std
 from gbuq_core.presentation import counted, digits, short
 from gbuq_core.settings import plan_of
+
+if TYPE_CHECKING:
+    from gbuq_core.ibug.search import Neighborhood
 
 _N_Y = 201
 _REACH = 4.5  # stds to either side of a prediction that densities are drawn over
@@ -92,19 +95,36 @@ def look_at(
     ranked: FamilyScores | None = None,
 ) -> NeighboursLook:
     """Look at the place or test row of the settings."""
-    from gbuq_core.ibug.search import scale_of
-
     if view is None:
         view = view_neighbours(fit, search, settings)
+    x, model = _place(fit, settings)[1], scored_by(fit, settings)
+    trees = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
+    with one_thread(fit.plan.library):
+        near = model.find_neighborhood(x[None, :], len(fit.data.y), **trees)
+        leaves = fit.source.leaf_matrix(x[None, :])
+    look = describe_near(fit, search, settings, view, near, leaves[0].astype(np.int64), ranked)
+    shares = None
+    if fit.data.labels is not None:
+        classes = model.neighbor_class_shares(near, fit.data.labels, view.k)
+        shares = dict(zip(classes.classes.tolist(), classes.shares[0].tolist(), strict=True))
+    return replace(look, map_affinity=_map_affinity(fit, search, leaves), class_shares=shares)
+
+
+def describe_near(
+    fit: NeighboursFit,
+    search: NeighboursSearch,
+    settings: NeighboursSettings,
+    view: NeighboursView,
+    near: Neighborhood,
+    codes: npt.NDArray[np.int64],
+    ranked: FamilyScores | None = None,
+) -> NeighboursLook:
+    """A look of all training rows by their affinity to a place; it asks no model."""
+    from gbuq_core.ibug.search import scale_of
+
     notes: list[str] = []
     title, x, row, target = _place(fit, settings)
-    model = scored_by(fit, settings)
-    count, order, k = search.n_trees, search.order, view.k
-    with one_thread(fit.plan.library):
-        near = model.find_neighborhood(
-            x[None, :], len(fit.data.y), n_trees_sampled=count, tree_order=order
-        )
-        leaves = fit.source.leaf_matrix(x[None, :])
+    k = view.k
     row_affinities = np.empty(len(fit.data.y), np.int32)
     row_affinities[near.indices[0]] = near.affinities[0]
     targets, scales = near.targets[:, :k], scale_of(near.targets, view.setting)
@@ -120,10 +140,6 @@ def look_at(
             posterior = fit_posterior(name, near.loc, scales, targets, view.setting.min_scale)
             densities[name] = np.exp(log_density(posterior, y_grid[None, :])[0])
     path_k = np.arange(2, fit.most_k + 1)
-    shares = None
-    if fit.data.labels is not None:
-        classes = model.neighbor_class_shares(near, fit.data.labels, k)
-        shares = dict(zip(classes.classes.tolist(), classes.shares[0].tolist(), strict=True))
     cut = int(near.affinities[0, k - 1])
     return NeighboursLook(
         title=title,
@@ -138,18 +154,18 @@ def look_at(
         targets=targets[0],
         features=fit.data.X[near.indices[0, :k]],
         row_affinities=row_affinities,
-        n_trees=count,
+        n_trees=search.n_trees,
         cut=cut,
         n_tied=int((near.affinities[0, k:] == cut).sum()),
         path_k=path_k,
         path_std=running_std(near.targets, path_k.tolist())[0],
-        map_affinity=_map_affinity(fit, search, leaves),
-        codes=leaves[0].astype(np.int64),
+        map_affinity=None,
+        codes=codes,
         y_grid=y_grid,
         densities=densities,
         refusals=refusals,
         family=_family(fit, search, view, ranked, refusals, notes),
-        class_shares=shares,
+        class_shares=None,
         notes=tuple(notes),
     )
 

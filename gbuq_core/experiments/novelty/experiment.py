@@ -293,7 +293,7 @@ def _fit(plan: NoveltySettings) -> FitWithMaps:
 
 
 def _stored(settings: NoveltySettings) -> FitWithMaps | None:
-    fit = OPENING.find(plan_of(settings)) if settings == first_view(settings) else None
+    fit = OPENING.answer(plan_of(settings), settings)
     return None if fit is None else FitWithMaps(fit, fit.opening)
 
 

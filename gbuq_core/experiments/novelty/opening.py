@@ -56,6 +56,8 @@ OPENING = Opening(
     make=_make,
     plans=lambda: [plan_of(FIRST)],
     afresh=_afresh,
+    first=FIRST,
+    depends=lambda settings: tuple(getattr(settings, name) for name in _OF_THE_FORESTS),
     bits=15,
 )
 LOOK = Opening(name="novelty", file="look", kind=PlaceLook, make=_look, plans=lambda: [FIRST])

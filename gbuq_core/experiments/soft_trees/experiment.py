@@ -20,12 +20,13 @@ from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesScore,
     SoftTreesView,
     data_of,
+    drawn_by,
     fit_soft_trees,
     moments_by_draws,
     view_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.inside import INSIDE, inside_sections
-from gbuq_core.experiments.soft_trees.opening import OPENING, is_first
+from gbuq_core.experiments.soft_trees.opening import OPENING
 from gbuq_core.experiments.soft_trees.picture import (
     LINES,
     LinesPanel,
@@ -289,10 +290,10 @@ SOFT_TREES = Compared(
     fit=fit_soft_trees,
     opening=OPENING,
     view=view_soft_trees,
-    depends=lambda _, settings: (settings.n_functions, settings.draw_seed),
+    depends=lambda _, settings: drawn_by(settings),
     place="soft-trees-functions",
     rows=_rows_of,
-    whole=lambda settings, values: values.inside or not is_first(settings),
+    whole=lambda settings, values: values.inside,
     figure=_figure,
     followed=(*sliders(SoftTreesSettings), "draw_seed"),
     wait=0.9,

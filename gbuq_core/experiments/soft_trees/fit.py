@@ -181,6 +181,11 @@ def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTrees
     )
 
 
+def drawn_by(settings: SoftTreesSettings) -> tuple[int, int]:
+    """What the functions depend on besides their fit."""
+    return settings.n_functions, settings.draw_seed
+
+
 def predict_soft_trees(
     fit: SoftTreesFit, settings: SoftTreesSettings, X: Array
 ) -> tuple[Array, SoftTreesMoments, tuple[str, ...]]:

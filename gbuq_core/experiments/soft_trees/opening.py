@@ -10,6 +10,7 @@ from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesFit,
     SoftTreesOpening,
     data_of,
+    drawn_by,
     fit_soft_trees,
     moments_by_draws,
     view_soft_trees,
@@ -19,11 +20,6 @@ from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_t
 from gbuq_core.experiments.soft_trees.scores import score_soft_trees
 
 FIRST = SoftTreesSettings()
-
-
-def is_first(settings: SoftTreesSettings) -> bool:
-    """Whether the first functions are the ones that settings draw."""
-    return (settings.n_functions, settings.draw_seed) == (FIRST.n_functions, FIRST.draw_seed)
 
 
 def whole_fit(fit: SoftTreesFit) -> SoftTreesFit:
@@ -44,6 +40,8 @@ OPENING = Opening(
     kind=SoftTreesFit,
     make=_make,
     plans=lambda: [plan_soft_trees(FIRST, method) for method in FIRST.methods],
+    first=FIRST,
+    depends=drawn_by,
     afresh=lambda plan: {"data": data_of(plan), "elbo": (), "frames": ()},
     bits=13,
 )
