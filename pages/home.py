@@ -47,14 +47,17 @@ def request_of(settings: WaveSettings) -> Request:
     return Request("wave", key, in_thread(run_wave, settings), "SGLB", stored=stored)
 
 
-def draw(answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:
-    """The picture, alone while something is dragged; whether it is of these values.
+def draw(page: Skeleton, answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:
+    """The picture, with the answer alone while something is dragged; whether it is of these values.
 
     ``wide`` says which axes it has, which stay until what is dragged is let go.
     """
+    page.place_verdict(moving)
     if moving:
         settings = from_values(WaveSettings, vars(values))
         (answer,) = ask([request_of(settings)], LIVE_SECONDS)
+        if answer.result is not None:
+            page.say_verdict(answer_wave(answer.result), ())
     done = answer.fresh or bool(answer.error)
     if answer.error:
         show_notice(answer.error, "wave", tone="error")
@@ -83,10 +86,10 @@ def experiment() -> None:
     values = page.open(STATE, ("rows",))
     settings = from_values(WaveSettings, vars(values))
     (answer,) = ask([request_of(settings)])
-    with page.notices:
+    with page.progress:
         show_progress([answer])
     with page.picture, st.container(key="picture"):
-        follow(STATE, values, FOLLOWED, partial(draw, answer, is_wide(settings)))
+        follow(STATE, values, FOLLOWED, partial(draw, page, answer, is_wide(settings)))
     with page.fold(COMPARE):
         show_methods()
     with page.fold(WHY):

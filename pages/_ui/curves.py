@@ -55,6 +55,15 @@ class Stretch(NamedTuple):
     label: str  # below the bar
 
 
+class Border(NamedTuple):
+    """A border across the x axis, which is dragged anywhere along its line."""
+
+    # `low`, `high`, `step`: it stands between these, at steps from the first
+    low: float
+    high: float
+    step: float
+
+
 class Carry(NamedTuple):
     """What the reader drags in a figure: the place that is looked at, or a point of their own."""
 
@@ -69,14 +78,16 @@ class Carry(NamedTuple):
     local: bool = False
     # What begins at `x`; without it `x` itself is dragged. A click does not move it.
     stretch: Stretch | None = None
+    border: Border | None = None  # what `x` is instead, which no click moves either
     greets: bool = False  # whether the stretch moves once by itself, until somebody takes hold
 
     @property
     def spec(self) -> dict[str, Any]:
         """As carrying.js reads it."""
         stretch = None if self.stretch is None else self.stretch._asdict()
+        border = None if self.border is None else self.border._asdict()
         own = {"x": self.x, "local": self.local, "stretch": stretch, "greets": self.greets}
-        return {"seq": self.seq, "waits": self.waits, **own}
+        return {"seq": self.seq, "waits": self.waits, "border": border, **own}
 
 
 def show_curves(

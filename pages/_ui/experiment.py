@@ -43,7 +43,16 @@ from pages._ui.side_by_side import (
     seen_methods,
     view_answers,
 )
-from pages._ui.skeleton import COMPARE, PAPER, WHY, Skeleton, folds_of, open_account, show_waited
+from pages._ui.skeleton import (
+    COMPARE,
+    FOLLOWS,
+    PAPER,
+    WHY,
+    Skeleton,
+    folds_of,
+    open_account,
+    show_waited,
+)
 from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
@@ -101,13 +110,17 @@ def _show_single(
         if settings is not None:
             request = _single_request(record, settings)
             (answer,) = ask([request], record.wait, others=record.slots)
-            show_progress([answer])
             run = _look_at(record, settings, answer)
+    with page.progress:
+        if settings is not None:
+            show_progress([answer])
+            if run is not None and record.quick is None and not answer.fresh:
+                st.caption("The picture still shows the previous settings, and so do the scores.")
     if run is None:
         page.explain(record)
         return
     with page.picture:
-        draw = partial(_draw_single, record, state, run, acts)
+        draw = partial(_draw_single, page, record, state, run, acts)
         follow(state, values, record.followed, draw)
     run = _ask_behind(page, record, run, values, answer.fresh, (record.name,))
     if below is not None:
@@ -163,12 +176,13 @@ def _show_compared(
     answers, others, alone = ask_with_trials(record, requests, record.wait, record.slots)
     shown = view_answers(record, settings, answers)
     with page.picture:
-        follow(state, values, record.followed, partial(_draw_compared, record, state, shown, hold))
+        draw = partial(_draw_compared, page, record, state, shown, hold)
+        follow(state, values, record.followed, draw)
         if below is not None:
             below(settings)
-        with st.container(key=f"{record.name}-progress"):  # below: the picture does not move
-            say_what_is_missing(record, settings, shown)
-            show_waited(answers, [] if alone else others)
+    with page.progress:
+        say_what_is_missing(record, settings, shown)
+        show_waited(answers, [] if alone else others)
     fresh = [each for each in shown if each.fresh]
     run = record.run(settings, [each.fit for each in fresh], [each.view for each in fresh], kept)
     run = _ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
@@ -228,6 +242,7 @@ def draw_compared(
 
 
 def _draw_compared(
+    page: Skeleton,
     record: Compared,
     state: PageState,
     shown: Sequence[Shown],
@@ -240,7 +255,9 @@ def _draw_compared(
     One method stands there, large, until the reader asks for all, or for some by name.
     """
     settings = from_values(record.settings, vars(values))
+    page.place_verdict(moving)
     if moving:
+        page.say_verdict(FOLLOWS, ())
         requests = plan_requests(record, settings, record.whole(settings, values))
         others = [*record.slots, *(trial.name for trial in record.trials)]
         shown = view_answers(record, settings, ask(requests, LIVE_SECONDS, others=others))
@@ -331,25 +348,28 @@ def _single_request(record: Single, settings: Any, quick: bool = False) -> Reque
 
 def _look_at(record: Single, settings: Any, answer: Answer) -> Any:
     """What there is to show, or None and the reason."""
-    if answer.error or answer.result is None:
+    result, quick = answer.result, not answer.fresh and record.quick is not None
+    if quick and not answer.error:  # what of these settings is there at once, until all of it is
+        plan = plan_of(settings)
+        result = kept(f"{record.name}-quick", [], plan, lambda: record.quick(plan))
+    if answer.error or result is None:
         if answer.error:
             show_notice(answer.error, record.name, tone="error")
         else:
             st.text("The picture appears when the first fit is done.")
         return None
     try:
-        run = record.look(answer.result, settings, kept)
+        run = record.look(result, settings, kept)
     except GbuqError as error:
         show_notice(str(error), record.name, tone="error")
         return None
-    if not answer.fresh:
-        st.caption("The picture still shows the previous settings, and so do the scores.")
     if notes := record.notes(run):
         show_notice(list(dict.fromkeys(notes)), "range")
     return run
 
 
 def _draw_single(
+    page: Skeleton,
     record: Single,
     state: PageState,
     run: Any,
@@ -357,8 +377,9 @@ def _draw_single(
     values: SimpleNamespace,
     moving: bool,
 ) -> bool:
-    """The pictures, alone while something is dragged; whether they are of these values."""
+    """The pictures, alone but for the answer while something is dragged; whether they are fresh."""
     fresh = True
+    page.place_verdict(moving)
     if moving:
         settings = from_values(record.settings, vars(values))
         settings = record.read(values) if record.read else settings
@@ -368,6 +389,7 @@ def _draw_single(
             with suppress(GbuqError):
                 run = record.look(answer.result, settings, kept)
         fresh = answer.fresh or bool(answer.error)
+        page.say_verdict(record.answer(run) or FOLLOWS, ())
     pictures, given = record.pictures(run, live_knobs(state, values)), acts(run)
     places = st.columns(len(pictures), gap="medium") if len(pictures) > 1 else [st.container()]
     for place, (key, section) in zip(places, pictures.items(), strict=True):
@@ -376,7 +398,10 @@ def _draw_single(
                 st.markdown(f"**{section.heading}**")
             if section.text:
                 st.text(str(section.text))
-            draw_section(_quiet(section), key, **given.get(key, {}))
+            act = dict(given.get(key, {}))
+            if "carry" in act:
+                act["carry"] = act["carry"]._replace(waits=not fresh)
+            draw_section(_quiet(section), key, **act)
     return fresh
 
 

@@ -26,7 +26,7 @@ from pages._ui.side_by_side import (
     say_what_is_missing,
     view_answers,
 )
-from pages._ui.skeleton import COMPARE, PAPER, WHY, folds_of, open_account, show_waited
+from pages._ui.skeleton import COMPARE, FOLLOWS, PAPER, WHY, folds_of, open_account, show_waited
 from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
@@ -61,18 +61,22 @@ def show_maps(
     claims = kept(f"{record.name}-claims", views, bare(run.settings), lambda: record.claims(run))
     sheet = _sheet_of(record, state, values, shown)
     with page.notices:
-        show_waited(answers, [] if alone else others)
         say_what_is_missing(record, settings, shown)
+    with page.progress:
+        show_waited(answers, [] if alone else others)
         say_stale(shown)
 
     def draw(moment: SimpleNamespace, moving: bool) -> bool:
         """The maps, alone while a slider is on its way; whether all are of these values."""
         drawn, all_fresh = sheet, True
+        page.place_verdict(moving)
         if moving:
             wanted = from_values(record.settings, vars(moment))
             moved = view_answers(record, wanted, ask(plan_requests(record, wanted), LIVE_SECONDS))
             drawn = _sheet_of(record, state, moment, moved)
             all_fresh = all(each.fresh or each.problem for each in moved)
+            views = [each.view for each in moved if each.fresh]
+            page.say_verdict(record.answer(record.run(wanted, views)) or FOLLOWS, ())
         kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
         canvas(drawn, record.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
         return all_fresh

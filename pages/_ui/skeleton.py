@@ -29,6 +29,8 @@ from pages._ui.url_state import ControlPlaces, PageState, open_page
 
 COMPARE, WHY, PAPER = "Compare methods", "Why", "Does the paper hold?"
 SETTINGS, EXPORT = "All settings", "Export"
+FOLLOWS = "The answer follows when you let go."
+_SAID = "_said"  # the session key of each page's last answer
 _CONTROL_WIDTH = 420  # pixels
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 _NONE: Mapping[Any, Any] = MappingProxyType({})
@@ -84,16 +86,20 @@ class Skeleton:
                 horizontal=True, vertical_alignment="center", gap="large", key="first-answer"
             ):
                 self.control = st.container(width=_CONTROL_WIDTH)
-                self._verdict = st.container(width="stretch", key="first-verdict")
+                self._answer = st.container(width="stretch", key="first-verdict")
+                self._verdict = self._answer
+            self.progress = st.container()  # below all that a hand may hold, which stays in place
         self._places = {title: st.container() for title in FOLDS}
         settings = self._places[SETTINGS].expander(SETTINGS, key=_key(SETTINGS))
         self._folds = {SETTINGS: settings}
+        self._key = ""  # of the page
 
     def open(self, page: PageState, keys: Sequence[str], folded: Folded = _NONE) -> SimpleNamespace:
         """`open_page`, with the knobs of these keys at the picture and all others folded.
 
         ``folded`` are the folds that stand in another one, by its title.
         """
+        self._key = page.key
         with self.notices:
             values = open_page(page, places=ControlPlaces(self.control, keys, self.fold(SETTINGS)))
         for title, place in self._places.items():
@@ -117,10 +123,18 @@ class Skeleton:
         """The fold of a title."""
         return self._folds[title]
 
+    def place_verdict(self, moving: bool) -> None:
+        """Have the answer in a fragment: the page says it, and this while something is dragged."""
+        with self._answer:
+            self._verdict = self._answer if moving else st.empty()
+        if not moving:  # the last one stays until the page knows another
+            self.say_verdict(st.session_state.get(_SAID, {}).get(self._key, ""), ())
+
     def say_verdict(self, words: str, claims: Sequence[Claim], numbers: str = "") -> None:
         """The answer in one sentence; numbers and thresholds are a click away."""
         if not words:
             return
+        st.session_state.setdefault(_SAID, {})[self._key] = words
         with self._verdict, st.popover(words, type="tertiary"):
             if numbers:
                 st.text(numbers)

@@ -26,8 +26,40 @@ def open_page(page, url, query=""):
     return root
 
 
-def test_the_end_of_the_rows_moves_the_bands_and_back_undoes_it(page, serve):
+def drawn(page, edge):
+    return page.locator(f"{ROOT} svg[aria-label^='150 training rows lie between 0 and {edge},']")
+
+
+def test_the_end_of_the_rows_is_dragged_in_the_picture_or_moved_by_its_slider(page, serve):
     root = open_page(page, serve(APP))
+    bare, answer = page.url, page.locator(".st-key-first-verdict")
+    top = root.bounding_box()["y"]
+    ball = page.locator(f"{ROOT} .grip circle").first.bounding_box()
+    plot = page.locator(f"{ROOT} .grip rect").first.bounding_box()
+    x, y = ball["x"] + ball["width"] / 2, plot["y"] + plot["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 30, y, steps=3)
+    page.mouse.move(x - 400, y, steps=8)  # no row may lie left of 4.5
+    drawn(page, "4.5").wait_for(timeout=COLD)
+    expect(answer).to_contain_text("with trees alone; the law follows.")
+    assert page.url == bare
+    assert root.bounding_box()["y"] == top
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"edge=4.5"), timeout=COLD)
+    expect(answer).to_contain_text("with the law and", timeout=COLD)
+    wait_ready(page)
+    assert root.bounding_box()["y"] == top
+    root.locator("svg[tabindex]").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_url(re.compile(r"edge=4.6"), timeout=COLD)
+    drawn(page, "4.6").wait_for()
+    wait_ready(page)
+    for _ in range(2):
+        page.go_back()
+        wait_ready(page)
+    assert page.url == bare
+    drawn(page, "6").wait_for()
     before = root.evaluate("node => node.querySelector('svg[tabindex]').innerHTML")
     page.get_by_role("slider", name="Rows end at x =").press("Home")
     page.wait_for_url(re.compile(r"edge=4.5"), timeout=COLD)

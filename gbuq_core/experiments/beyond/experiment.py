@@ -97,14 +97,11 @@ STUDY = SeedStudy(
 
 def answer_beyond(fit: BeyondFit) -> str:
     """How much the bands hold where no rows are, in one sentence."""
-    pair = _pair(fit)
-    if pair is None:
-        return ""
-    trees, law = (score.coverage.outside for score in pair)
-    return (
-        f"Where no rows are, bands of {percent(LEVEL, 0)} hold {percent(law, 0)} with the law and "
-        f"{percent(trees, 0)} with trees alone."
-    )
+    held = {score.key: percent(score.coverage.outside, 0) for score in score_beyond(fit)}
+    bands = f"Where no rows are, bands of {percent(LEVEL, 0)} hold"
+    if "law" not in held:
+        return f"{bands} {held['trees']} with trees alone; the law follows."
+    return f"{bands} {held['law']} with the law and {held['trees']} with trees alone."
 
 
 def count_seeds(fit: BeyondFit) -> str:

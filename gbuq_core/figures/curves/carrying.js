@@ -1,7 +1,7 @@
 // What is dragged in the picture itself: the place that is looked at (`carry.x`), a stretch that
-// begins there (`carry.stretch`, { width, narrow, wide, low, high, label }), or one of the reader's
-// points. While it is carried the server hears of one message at a time, { seq, carry }, as
-// stream.js has it; when it is let go it hears of a click there, or of both ends of the stretch.
+// begins there (`carry.stretch`, { width, narrow, wide, low, high, label }), a border there
+// (`carry.border`, { low, high, step }), or one of the reader's points. While it is carried the server hears of one message at a time, { seq, carry }, as
+// stream.js has it; when it is let go it hears of a click there, of both ends of the stretch, or of where the border is.
 // Without `carry` in the specification ({ seq, waits, x }) nothing is carried. With `carry.greets` a
 // stretch moves to and fro once by itself, unless the reader asked for less motion.
 
@@ -19,7 +19,7 @@ Object.assign(CurvesView.prototype, {
     if (!carry) return;
     this.carrier ??= new Stream((message) => this.send?.(message));
     this.carrier.acknowledge(carry.seq);
-    if (carry.waits && this.carried && !this.carrier.busy) this.carrier.put({ carry: this.carried.at });
+    if (carry.waits && !carry.local && this.carried && !this.carrier.busy) this.carrier.put({ carry: this.carried.at });
     this.svg.addEventListener('touchmove', this.holdPage ??= (event) => {
       if (this.carried) event.preventDefault(); // else the page scrolls, and the drag is taken away
     }, { passive: false });
@@ -109,8 +109,9 @@ Object.assign(CurvesView.prototype, {
   },
 
   markOf(event) {
-    const { x, stretch } = this.spec.carry;
+    const { x, stretch, border } = this.spec.carry;
     if (stretch) return this.stretchOf(event);
+    if (border) return this.borderOf(event);
     if (x === null || Math.abs(this.px(x) - event.offsetX) > CARRY_REACH) return null;
     return { meant: (now) => this.placeNear(now), drop: (at) => this.pick(at) };
   },
@@ -147,22 +148,59 @@ Object.assign(CurvesView.prototype, {
       begin: () => [within(begin + by, Math.max(low, end - wide), end - narrow), end],
       end: () => [begin, within(end + by, begin + narrow, Math.min(high, begin + wide))],
     };
-    const { x } = this.spec.read;
-    const near = (value) => x.reduce((best, one, i) => (
-      Math.abs(one - value) < Math.abs(x[best] - value) ? i : best), 0);
-    return at[part]().map(near);
+    return at[part]().map((value) => this.nearest(value));
   },
 
-  // Shift and an arrow move the stretch, or its right end; it is let go with Shift.
+  // The place among the x that are read that is nearest to a value.
+  nearest(value) {
+    const { x } = this.spec.read;
+    return x.reduce((best, one, i) => (Math.abs(one - value) < Math.abs(x[best] - value) ? i : best), 0);
+  },
+
+  // The plots that share the x axis, each of which has the border.
+  plots() {
+    return [{ x: this.left, width: this.right - this.left, y: MARGIN.top, height: this.bottom - MARGIN.top }];
+  },
+
+  // The border as it is held, or as the server drew it.
+  borderX() {
+    const { at } = this.carried ?? {};
+    return at === undefined || at === null ? this.spec.carry.x : this.spec.read.x[at];
+  },
+
+  borderIn({ x, width }) {
+    const [lo, hi] = this.stretch();
+    return x + ((this.borderX() - lo) / (hi - lo)) * width;
+  },
+
+  borderOf({ offsetX, offsetY }) {
+    const plot = this.plots().find((one) => (
+      Math.abs(this.borderIn(one) - offsetX) <= CARRY_REACH
+      && offsetY >= one.y - CARRY_REACH && offsetY <= one.y + one.height));
+    if (!plot) return null;
+    const [lo, hi] = this.stretch();
+    const from = this.borderX();
+    const meant = (now) => this.bordered(from + ((now.offsetX - offsetX) / plot.width) * (hi - lo));
+    return { meant, drop: (at) => this.send(at) };
+  },
+
+  bordered(value) {
+    const { low, high, step } = this.spec.carry.border;
+    return this.nearest(low + step * Math.round((Math.min(Math.max(value, low), high) - low) / step));
+  },
+
+  // Shift and an arrow move the border or the stretch, or its right end; it is let go with Shift.
   keyStretch(event) {
     const moves = { ArrowLeft: ['all', -1], ArrowRight: ['all', 1], ArrowUp: ['end', 1], ArrowDown: ['end', -1] };
     const move = moves[event.key];
-    if (!event.shiftKey || !move || !this.spec.carry?.stretch || !this.send) return false;
+    const { stretch, border } = this.spec.carry ?? {};
+    if (!event.shiftKey || !move || !(stretch || border) || !this.send) return false;
     event.preventDefault();
     if (this.carried?.greets) this.putDown();
     if (this.carried && !this.carried.keys) return true; // a pointer has it
     const { x } = this.spec.read;
-    const at = this.stretched(this.ends(), move[0], move[1] * (x[1] - x[0]));
+    const at = border ? this.bordered(this.borderX() + move[1] * border.step)
+      : this.stretched(this.ends(), move[0], move[1] * (x[1] - x[0]));
     if (!this.carried) {
       const end = (last) => {
         if (last.type === 'keyup' && last.key !== 'Shift') return;
@@ -181,7 +219,8 @@ Object.assign(CurvesView.prototype, {
   drawGrip() {
     this.grip?.remove();
     this.grip = null;
-    const { stretch } = this.spec.carry ?? {};
+    const { stretch, border } = this.spec.carry ?? {};
+    if (border && this.send) this.drawBorder();
     if (!stretch || !this.send) return;
     const ends = this.ends().map(this.px);
     const [from, to] = ends.map((end) => tenth(Math.min(Math.max(end, this.left), this.right)));
@@ -207,6 +246,21 @@ Object.assign(CurvesView.prototype, {
     };
     hold(from + inner, to - from - 2 * inner, 'grab');
     for (const x of [from - CARRY_REACH, to - inner]) hold(x, CARRY_REACH + inner, 'ew-resize');
+  },
+
+  drawBorder() {
+    const colour = inkOf(GRIP, this.theme, this.dark);
+    this.grip = svgNode('g', { class: 'rule grip' }, this.svg);
+    for (const plot of this.plots()) {
+      const { x, width, y, height } = plot;
+      const at = tenth(this.borderIn(plot));
+      if (at < x || at > x + width) continue;
+      svgNode('line', { x1: at, x2: at, y1: y, y2: y + height, stroke: colour, 'stroke-dasharray': '2 4' }, this.grip);
+      const ball = { cx: at, cy: y + GRIP_HEIGHT, r: GRIP_HEIGHT - 1, stroke: colour, 'stroke-width': 2 };
+      svgNode('circle', { ...ball, fill: this.theme.background }, this.grip);
+      const hold = { x: at - CARRY_REACH, width: 2 * CARRY_REACH, y, height, fill: 'transparent' };
+      svgNode('rect', hold, this.grip).style.cursor = 'ew-resize';
+    }
   },
 
   pointOf(event) {

@@ -77,6 +77,7 @@ class FacetsView extends CurvesView {
     const spot = { r: 7, fill: 'none', stroke: this.theme.text, 'stroke-width': 1.5 };
     this.spot = svgNode('circle', { ...spot, visibility: 'hidden', class: 'rule' }, svg);
     this.finish();
+    this.drawGrip();
     this.finishTrack();
     this.read(this.at);
   }
@@ -196,6 +197,10 @@ class FacetsView extends CurvesView {
     return known;
   }
 
+  plots() {
+    return this.boxes;
+  }
+
   boxNear({ offsetX, offsetY }) {
     return this.boxes.findIndex(({ x, y, width, height }) => (
       offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height));
@@ -233,6 +238,7 @@ class FacetsView extends CurvesView {
   }
 
   readNear(event) {
+    if (this.carried && this.spec.carry.border) return; // what is below the picture stays in place
     this.read(this.meant(event));
     this.spot.setAttribute('visibility', 'hidden');
     const place = this.spec.place ? this.placeOf(event) : null;
