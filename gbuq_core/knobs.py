@@ -77,6 +77,10 @@ class Knob:
     plain: bool = False
     refusal: str = ""
     when: Callable[[Mapping[str, Any]], bool] | None = None
+    # `methods`, `kinds`: whose maps it changes, of the values of all, and which of them; None and
+    # (): all
+    methods: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    kinds: tuple[str, ...] = ()
     check: Callable[[str], str] | None = None
 
 

@@ -185,6 +185,8 @@ def _knob(kind: type, name: str, default: Any, meta: _Setting) -> Knob:
         more["label"] = meta.label
     if meta.uses is not None:
         more["when"] = partial(_is_used, kind, meta.uses)
+        if _each_of(kind):
+            more["methods"] = partial(_used_by, kind, meta.uses)
     record = meta.record if meta.of else Knob("", "", "text", "")
     if shown == AUTOMATIC and meta.automatic and "choices" in more:
         more["help"] = f"{_about(meta)} Automatic: {meta.automatic}.".strip()
@@ -205,9 +207,21 @@ def _knob(kind: type, name: str, default: Any, meta: _Setting) -> Knob:
 
 def _is_used(kind: type, uses: Callable[[Any], bool], values: Mapping[str, Any]) -> bool:
     """Whether a chosen method needs a knob; a text that a reader may still type decides nothing."""
+    return any(map(uses, _read_alternatives(kind, values)))
+
+
+def _used_by(kind: type, uses: Callable[[Any], bool], values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The chosen methods that need a knob, as widgets and links call them."""
+    name = _each_of(kind)
+    found = [each for each in _read_alternatives(kind, values) if uses(each)]
+    return tuple(text for each in found for text in to_values(each)[name])
+
+
+def _read_alternatives(kind: type, values: Mapping[str, Any]) -> list[Any]:
+    """The settings of each chosen method."""
     texts = {meta.key or name for name, _, meta in _settings_of(kind) if meta.codec}
     read = {name: value for name, value in values.items() if name not in texts}
-    return any(map(uses, _alternatives(from_values(kind, read))))
+    return _alternatives(from_values(kind, read))
 
 
 def _kind_of(meta: _Setting, default: Any, more: Mapping[str, Any]) -> Kind:

@@ -40,8 +40,9 @@ START = partial(
     brief="Start", arg="truncation_start", uses=lambda plan: plan.kind.cut,
 )  # fmt: skip
 LOG = partial(
-    setting, True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
-)
+    setting, True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True,
+    kinds=("knowledge",),
+)  # fmt: skip
 SCALE = partial(
     setting, "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES, drawn=True
 )

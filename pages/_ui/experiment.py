@@ -30,7 +30,7 @@ from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.live import EVERY, live_knobs, send_tables
+from pages._ui.live import EVERY, live_knobs, send_tables, turning
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.maps import show_maps
 from pages._ui.notices import show_notice
@@ -237,8 +237,10 @@ def draw_compared(
     keep: Keep | None = kept,
 ) -> Curves:
     """The picture of these methods."""
+    several = len(record.chosen(settings)) > 1
+    knobs = [knob for knob in live_knobs(state, values) if several or knob.key != EVERY.key]
     settings, seen = seen_methods(record, settings, shown)
-    return record.figure(settings, seen, values, live_knobs(state, values), keep)
+    return record.figure(settings, seen, values, knobs, keep)
 
 
 def _draw_compared(
@@ -401,15 +403,13 @@ def _draw_single(
             act = dict(given.get(key, {}))
             if "carry" in act:
                 act["carry"] = act["carry"]._replace(waits=not fresh)
-            draw_section(_quiet(section), key, **act)
+            if section.sheet is not None:
+                sheet = replace(turning(section.sheet, state, values), quiet=True)
+                section = replace(section, sheet=sheet)
+            elif section.curves is not None:
+                section = replace(section, curves=section.curves.quiet)
+            draw_section(section, key, **act)
     return fresh
-
-
-def _quiet(section: Section) -> Section:
-    """A picture as it opens a page."""
-    if section.curves is not None:
-        return replace(section, curves=section.curves.quiet)
-    return replace(section, sheet=section.sheet and replace(section.sheet, quiet=True))
 
 
 def _say_cost(answer: Answer) -> list[str]:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from gbuq_core.figures.canvas.live import EVERY as EVERY_KEY
 from gbuq_core.figures.canvas.live import FRAME_SCALES, MAP, Live, encode_members, members_digest
+from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import members_source, near_source
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.glossary import UNCERTAINTY_KINDS
@@ -96,6 +97,22 @@ def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
             own = own._replace(needs={other.key: tuple(places)})
         shown.append(own)
     return shown
+
+
+def turning(sheet: PanelSheet, page: PageState, values: SimpleNamespace) -> PanelSheet:
+    """The sheet, which shows a map that a knob changes when that knob is taken."""
+    maps = next((knob.choices[1:] for knob in page.knobs if knob.key == MAP), ())
+    turns = {}
+    for knob in page.knobs:
+        methods = None if knob.methods is None else knob.methods(vars(values))
+        if methods is not None or knob.kinds:
+            pairs = [(name, name.rpartition(": ")) for name in maps]
+            turns[knob.key] = [
+                name
+                for name, (method, _, kind) in pairs
+                if (methods is None or method in methods) and (not knob.kinds or kind in knob.kinds)
+            ]
+    return replace(sheet, turns={key: names for key, names in turns.items() if names})
 
 
 def _on_step(knob: Knob, value: Any) -> Any:

@@ -9,13 +9,14 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.experiments.experiment import Closer, Experiment, experiment_sections
+from gbuq_core.figures.canvas.live import MAP
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.settings import bare, from_values, sliders
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.jobs_glue import ask
 from pages._ui.kept import kept, last_kept
-from pages._ui.live import live_knobs, send_members
+from pages._ui.live import live_knobs, send_members, turning
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.sections import draw_section
 from pages._ui.side_by_side import (
@@ -54,7 +55,8 @@ def show_maps(
     requests = plan_requests(record, settings, whole)
     answers, others, alone = ask_with_trials(record, requests, wait_seconds)
     shown = view_answers(record, settings, answers)
-    fresh = [each.view for each in shown if each.fresh]
+    of_now = [each for each in shown if each.fresh]
+    fresh = [each.view for each in of_now]
     now = record.run(settings, fresh)
     done = all(answer.state in ("done", "failed") for answer in answers)
     run, views = _settled(record, now, fresh, done)
@@ -75,8 +77,8 @@ def show_maps(
             moved = view_answers(record, wanted, ask(plan_requests(record, wanted), LIVE_SECONDS))
             drawn = _sheet_of(record, state, moment, moved)
             all_fresh = all(each.fresh or each.problem for each in moved)
-            views = [each.view for each in moved if each.fresh]
-            page.say_verdict(record.answer(record.run(wanted, views)) or FOLLOWS, ())
+            of_moment = [each for each in moved if each.fresh]
+            page.say_verdict(record.answer(_answered(record, moment, of_moment)) or FOLLOWS, ())
         kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
         canvas(drawn, record.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
         return all_fresh
@@ -96,8 +98,8 @@ def show_maps(
     with page.fold(WHY):
         for closer in record.closer:
             look = st.fragment(_look_closer) if closer.alone else _look_closer
-            views = [each.view for each in (made if closer.whole else seen)]
-            look(record, state, closer, now, views, values)
+            looked_at = [each.view for each in (made if closer.whole else seen)]
+            look(record, state, closer, now, looked_at, values)
         if OPEN in state.knobs:
             show_surface(lambda: sheet)
     page.tell(
@@ -109,6 +111,7 @@ def show_maps(
         ),
         sheet.alt,
         given=now,
+        answered=_answered(record, values, of_now) if run.settings == settings else run,
         scored=bool(views),
         complete=done and run.settings == settings and len(views) == len(record.chosen(settings)),
         costs=list_costs(record, settings, shown),
@@ -117,6 +120,14 @@ def show_maps(
         if record.trials:
             draw_trials(record, state, values, others, alone)
     send_members(sheet.live, record.name)
+
+
+def _answered(record: Experiment, values: SimpleNamespace, shown: Sequence[Shown]) -> Any:
+    """The run with the method first whose map is shown: the answer is on that one."""
+    method = str(getattr(values, MAP, "")).rpartition(": ")[0]
+    first = sorted(shown, key=lambda each: each.answer.request.label != method)
+    settings = from_values(record.settings, vars(values))
+    return record.run(settings, [each.view for each in first])
 
 
 def _settled(record: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
@@ -169,4 +180,4 @@ def _sheet_of(
     for closer in record.closer:
         if closer.mark and getattr(values, closer.fold.key):
             sheet = closer.mark(sheet, values)
-    return record.begin(sheet, run, values)
+    return turning(record.begin(sheet, run, values), state, values)

@@ -152,6 +152,7 @@ class Skeleton:
         words: str,
         *,
         given: Any = None,
+        answered: Any = None,
         scored: bool = True,
         complete: bool = True,
         costs: Sequence[str] = (),
@@ -160,12 +161,14 @@ class Skeleton:
         """The answer and the folds, below what the page has drawn in them.
 
         ``sections()`` makes the page to take away, and ``words`` are the picture in words.
-        ``given`` is the run that is taken away where it is another than the one that is scored;
+        ``given`` is the run that is taken away, and ``answered`` the one that the answer is of,
+        where these are others than the one that is scored;
         with ``complete`` the statements are checked over seeds, and ``paper()`` draws them where
         the page checks them by itself.
         """
         given = run if given is None else given
-        self.say_verdict(record.answer(run), claims, record.numbers(run))
+        told = run if answered is None else answered
+        self.say_verdict(record.answer(told), claims, record.numbers(told))
         with self.fold(COMPARE):
             if scored:
                 for number, section in enumerate(listed(record.scores(run))):

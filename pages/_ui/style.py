@@ -194,6 +194,12 @@ _CSS = """
 }
 /* The answer of an experiment's page is read from afar. */
 .st-key-first-verdict { min-width: min(24rem, 100%); }
+/* A slider of the picture has moved on: the answer is still that of before. */
+[data-gbuq-ahead] .st-key-first-verdict { position: relative; }
+[data-gbuq-ahead] .st-key-first-verdict button { opacity: 0; }
+[data-gbuq-ahead] .st-key-first-verdict::after {
+  content: "The answer follows when you let go."; position: absolute; inset: 0; opacity: 0.75;
+}
 .st-key-first-verdict button p { font-size: 1.1rem; text-align: left; }
 .st-key-first-verdict button { padding-left: 0; height: auto; white-space: normal; }
 /* Your data begins with a large place to drop a file. */

@@ -1,5 +1,6 @@
 """Heart in Chromium: sliders, painting by clicks, the trees' player, links, phones, themes."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -90,6 +91,24 @@ def test_the_page_opens_with_two_maps_one_control_and_the_answer_and_shows_all_w
         screenshot(page, f"heart-{window[0]}-{scheme}")
     page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
     figure.root.get_by_role("button", name="View").click()
+    # At the last frame its own colours are those of all frames.
+    colours = figure.root.locator(".gbuq-knob[data-knob=colours]")
+    expect(colours).to_be_hidden()
+    # A knob that is taken shows a map that it changes; the answer is on that one, or waits.
+    box = figure.root.locator(".gbuq-knob[data-knob=step] input").bounding_box()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    assert figure.data("beside") == "0,7"
+    page.mouse.move(box["x"] + box["width"], box["y"] + box["height"] / 2, steps=4)
+    said = "getComputedStyle(document.querySelector('.st-key-first-verdict'), '::after').content"
+    assert "follows" in page.evaluate(said)
+    page.mouse.up()
+    page.wait_for_url("**map=virtual*")
+    expect(answer).to_contain_text(re.compile("^virtual SGLB is less sure in"))
+    wait_ready(page, canvases=1)
+    assert "follows" not in page.evaluate(said)
+    figure.root.locator(".gbuq-scrub").press("Home")
+    expect(colours).to_be_visible()
     figure.root.locator(".gbuq-knob[data-knob=every] input").check()
     page.wait_for_url("**every=true*")
     wait_ready(page, canvases=1)

@@ -347,6 +347,12 @@ def _figure(
         else MethodPanel(method.method, note=method.note)
         for method in seen
     ]
+    parts = {part for each in panels if each.view is not None for part in each.view.parts}
+    changed = {
+        **{f"show_{part}": part in parts for part in ("data", "knowledge", "total")},
+        "conformal": bool(parts),
+    }
+    knobs = [knob for knob in knobs if changed.get(knob.key, True)]
     levels = tuple(map(level_text, LEVELS))
     knobs = [knob._replace(texts=levels) if knob.key == "level" else knob for knob in knobs]
     return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=len(seen) == 1)

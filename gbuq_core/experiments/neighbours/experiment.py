@@ -261,6 +261,11 @@ def neighbours_rows_csv(run: NeighboursRun) -> str:
 def _pictures(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
     """The picture of the kind of data."""
     if run.fit.data.n_inputs == 2:
+        knobs = [
+            # of the targets, whose chart comes with all maps
+            knob._replace(needs={EVERY: (True,)}) if knob.key == "family" else knob
+            for knob in knobs
+        ]
         maps = replace(neighbours_maps(run, knobs), chosen=2)  # the neighbours
         return {"neighbours-maps": Section(sheet=maps)}
     bar = [knob for knob in knobs if knob.key not in (EVERY, MAP)]  # those are of maps

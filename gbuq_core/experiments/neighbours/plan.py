@@ -220,6 +220,7 @@ class NeighboursSettings:
     )  # fmt: skip
     calibrate: bool = setting(
         True, "Calibrate the scale", group="picture", brief="Calibrated",
+        kinds=("Estimated scale",),
         help="Multiplies all scales by one factor, or adds one constant. Both come from the "
         "validation rows. No retraining.",
     )  # fmt: skip

@@ -43,6 +43,7 @@ from gbuq_core.experiments.novelty.plan import (
     APART,
     FIRST,
     OWN_LABEL,
+    POSITIVE,
     NoveltySettings,
     estimate_novelty_seconds,
     forest_of,
@@ -326,6 +327,8 @@ def _look(first: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyR
 
 def _pictures(run: NoveltyRun, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
     """The row of maps, with an edge around the place."""
+    has_log = any(key in POSITIVE for key in run.settings.maps)
+    knobs = [knob for knob in knobs if knob.key != "log" or has_log]
     bar = [knob for knob in knobs if knob.key in ("show", "log")]
     sheet = novelty_sheet(run, look=run.look, bar=bar, knobs=knobs, alt=run.words)
     if not sheet.panels:

@@ -23,7 +23,15 @@ from gbuq_core.experiments.novelty.fit import (
     unit_of,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook
-from gbuq_core.experiments.novelty.plan import APART, METHODS, ORDER, OWN, OWN_LABEL, SHOWS
+from gbuq_core.experiments.novelty.plan import (
+    APART,
+    METHODS,
+    ORDER,
+    OWN,
+    OWN_LABEL,
+    POSITIVE,
+    SHOWS,
+)
 from gbuq_core.experiments.novelty.scores import describe_novelty, support_of
 from gbuq_core.figures.canvas.live import offered
 from gbuq_core.figures.canvas.panels import (
@@ -45,7 +53,6 @@ MACAU = METHOD_STYLES["macau"]
 # Rows lie where novelty is low and maps are dark: light colours, told apart by any eye.
 CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
 MOST_POINTS = 1500
-_POSITIVE = ("knowledge", "data", "distance")  # variances and distances
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
 _ELLIPSE, _ELLIPSE_STDS, _CORNERS = "#ffffff", 2.0, 48
 _LEAVES = "leaves that call this place newest (two stds)"
@@ -125,7 +132,7 @@ def score_panel(
         values=as_map(run.maps.of(key) if own else ranks_of(run.maps, key, show)),
         unit=unit_of(run.fit, key, show),
         limits=None if own else (0.0, 100.0),
-        log=own and (log or run.settings.log) and key in _POSITIVE,
+        log=own and (log or run.settings.log) and key in POSITIVE,
         accent=accent_of(key),
         lines=lines,
     )
@@ -172,7 +179,7 @@ def follow_ranks(
         "kinds": list(SHOWS),
         "rankUnits": {show: unit_of(run.fit, "novelty", show) for show in ("cells", "rows")},
         "units": dict(units or {key: unit_of(run.fit, key) for key in keys}),
-        "positive": list(_POSITIVE),
+        "positive": list(POSITIVE),
         "compared": list(apart.keys) if apart is not None and APART in drawn else [],
     }
 

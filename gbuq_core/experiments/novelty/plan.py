@@ -117,6 +117,7 @@ _PLACE = "(?:[1-9]|[1-5][0-9]|60)_(?:[1-9]|[1-5][0-9]|60)"  # a cell, as links w
 OWN_LABEL = "Knowledge uncertainty, own values"
 APART, OWN = "apart", "own"  # maps of where ranks disagree, and of KU's own values
 # Truth first, then what is to repeat it.
+POSITIVE = ("knowledge", "data", "distance")  # variances and distances
 ORDER = ("truth", *(key for key in METHODS if key != "truth"))
 _ESTIMATES = {METHODS[key].label: key for key in ORDER[1:]}
 MAP_LABELS = {
@@ -211,7 +212,7 @@ class NoveltySettings:
     )  # fmt: skip
     log: bool = setting(
         False, "Logarithmic colours", group="picture", needs=("show", ("own values",)),
-        help="For variances and distances.",
+        kinds=tuple(METHODS[key].label for key in POSITIVE), help="For variances and distances.",
     )  # fmt: skip
     maps: tuple[str, ...] = setting(
         ("truth", "novelty", "conditional", "knowledge", "isolation", APART), "Maps", group="view",

@@ -244,11 +244,13 @@ def _figure(
             )  # fmt: skip
             panel = panel._replace(more=more[: LINES[-1]], moments=moments)
         panels.append(panel)
+    # the bands of a process are exact
+    drawn = any(METHODS[each.method].family != "process" for each in seen)
     own = settings.data == OWN and from_values(SoftTreesSettings, vars(values)).data == OWN
     return functions_figure(
         data_of(settings), panels, settings,
         place=own, focus=values.focus, height=_HEIGHT,
-        knobs=[knob for knob in knobs if knob.key in _BAR],
+        knobs=[knob for knob in knobs if knob.key in _BAR and (drawn or knob.key != "draws")],
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from gbuq_core.experiments.spiral.fit import (
 from gbuq_core.experiments.spiral.opening import OPENING
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import (
+    FIRST,
     METHODS,
     SpiralSettings,
     estimate_spiral_seconds,
@@ -253,8 +254,9 @@ def _beyond(run: SpiralRun) -> str:
     if not run.methods:
         return ""
     fit = run.methods[0].fit
+    first = _depends(fit, run.settings) == _depends(fit, FIRST)  # whose sentence is stored
     try:
-        sentence = fit.beyond or walk_off(fit, run.settings).sentence
+        sentence = (first and fit.beyond) or walk_off(fit, run.settings).sentence
     except GbuqError as error:
         sentence = str(error)
     return f"**Outside the data**\n\n{sentence}"

@@ -145,7 +145,7 @@ class SpiralSettings(ensembles.OfEnsembles):
     )  # fmt: skip
     flag: int = setting(
         0, "Flag the most unknown cells", unit="%", group="picture", brief="Flag", drawn=True,
-        choices=(0, 1, 5, 10, 20, 30, 40, 50),
+        choices=(0, 1, 5, 10, 20, 30, 40, 50), kinds=("knowledge",),
         help="Hatches these cells in each map of knowledge uncertainty.",
     )  # fmt: skip
     points: str = setting("truth", "Training rows on", group="view", choices=POINTS, drawn=True)

@@ -116,6 +116,8 @@ def encode_sheet(
         header["knobs"] = knob_headers(sheet.knobs)
     if sheet.live is not None:
         header["live"] = live_header(sheet.live)
+    if sheet.turns:
+        header["turns"] = {key: list(names) for key, names in sheet.turns.items()}
     if sheet.near is not None:
         header["near"] = dict(sheet.near)
     header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)

@@ -164,7 +164,10 @@ const Looking = {
       window.addEventListener(name, act, { capture: true, signal: this.unlisten.signal });
     };
     listen('pointerdown', (event) => this.pressed(event));
-    listen('keydown', (event) => this.elsewhere(event.composedPath()));
+    listen('keydown', (event) => {
+      this.elsewhere(event.composedPath());
+      if (!['Tab', 'Shift'].includes(event.key)) this.bring(event.composedPath());
+    });
     for (const name of ['pointerup', 'pointercancel']) listen(name, () => this.letGo());
     listen('pointermove', (event) => { if (this.held && !event.buttons) this.letGo(); });
   },
@@ -176,6 +179,7 @@ const Looking = {
     const own = path.includes(this.root) && !path.includes(this.knobs.root);
     // A list that opens swallows the end of its press.
     this.held = !own && !target.matches?.('select, option, input[type=checkbox]');
+    this.bring(path);
   },
 
   // Painting ends when the reader turns to something else.
@@ -187,6 +191,7 @@ const Looking = {
     if (!this.held) return;
     this.held = false;
     this.rescale();
+    if (this.mapWaits) this.tellLater();
   },
 
   // Draws anew if a scale was kept that is not kept any more.
@@ -197,7 +202,9 @@ const Looking = {
 
   // What each panel's colours span in this frame; returns whether any is another than before.
   setScales(frame) {
-    const spans = this.knobValues().colours === 'this frame' ? frameScales(this.whole.panels, frame) : null;
+    const { colours } = this.knobValues();
+    if (colours && !this.player.playing()) this.knobs.offer('colours', this.hasScale(frame));
+    const spans = colours === 'this frame' ? frameScales(this.whole.panels, frame) : null;
     const still = this.held || (this.painting && !spans);
     let changed = false;
     let kept = false;
@@ -220,6 +227,15 @@ const Looking = {
     });
     this.rescaler.hidden = !(kept && this.painting);
     return changed;
+  },
+
+  // Whether a frame's own scale is another one than that of all frames, as far as an eye can tell.
+  hasScale(frame) {
+    const { panels } = this.whole;
+    return frameScales(panels, frame).some(([lo, hi], i) => {
+      const [least, most] = panels[i].limits;
+      return Array.isArray(least) || Math.abs(lo - least) + Math.abs(hi - most) > 0.01 * (most - least);
+    });
   },
 
   // The cells that are looked at: brushed, or those with rows, or all (null).

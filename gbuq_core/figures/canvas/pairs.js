@@ -21,6 +21,7 @@ const [ASIDE_GAP, LEAST_ASIDE] = [24, 320]; // pixels of a strip beside the maps
 const QUIET = { roomy: 0.46, full: 0.535, stacked: 0.21 };
 const FOOT = 8; // pixels that present mode leaves below the maps
 const MAP = 'map'; // the knob's key
+const SETTLES = 1000; // milliseconds after a knob was taken, or let go
 const STANDS = 250; // milliseconds without a swipe, in browsers that do not tell its end
 const [LOW, LOWEST] = [560, 480]; // pixels: small windows in present mode, and always
 
@@ -266,8 +267,38 @@ const Pairing = {
   },
 
   tellMap() {
+    if (this.held || this.brought) return;
     if (this.mapWaits) this.knobs.tell();
     this.mapWaits = false;
+  },
+
+  // A knob that is taken, here or in the page, changes maps: where none of these is shown, the first
+  // of the kind that is shown comes, or the first.
+  bring(path) {
+    const { pairs } = this.layout ?? {};
+    const { turns, panels } = this.whole ?? {};
+    if (!pairs || !turns) return;
+    const own = path.includes(this.root);
+    const key = Object.keys(turns).find((name) => path.some((node) => (
+      own ? node.dataset?.knob === name : node.classList?.contains(`st-key-${name}`))));
+    const now = panels[pairs.swiped[this.turned]];
+    if (!key || turns[key].includes(now.name)) return;
+    const places = pairs.swiped.map((panel, at) => [panels[panel].name, at]).filter(([name]) => turns[key].includes(name));
+    const kindOf = (name) => name.split(': ').at(-1);
+    const [, at] = places.find(([name]) => kindOf(name) === kindOf(now.name)) ?? places[0] ?? [];
+    if (at === undefined) return;
+    this.showMap(at);
+    this.keepMap(panels[pairs.swiped[at]]);
+    this.tellLater();
+  },
+
+  // What the knob itself tells comes first: a run of the page would take a slider back meanwhile.
+  tellLater() {
+    clearTimeout(this.brought);
+    this.brought = setTimeout(() => {
+      this.brought = null;
+      this.tellMap();
+    }, SETTLES);
   },
 
   swiped() {

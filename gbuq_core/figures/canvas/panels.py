@@ -171,6 +171,8 @@ class PanelSheet:
     focus: tuple[tuple[float, float], tuple[float, float]] | None = None
     note: str = ""
     near: Mapping[str, Any] | None = None
+    # By the key of a knob, in the bar or in the page: the maps that it changes, if not all.
+    turns: Mapping[str, Sequence[str]] | None = None
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return bundle_of(self)

@@ -302,7 +302,10 @@ class SheetView {
     this.opener = element('button', 'gbuq-button gbuq-opener', { type: 'button' }, 'View');
     this.knobs = new KnobBar(this.root, {
       move: () => this.turn(),
-      set: (turned) => this.tell(turned),
+      set: (turned) => {
+        this.mapWaits = false; // it tells of the map, too
+        this.tell(turned);
+      },
     });
     const open = (is) => {
       this.opener.setAttribute('aria-expanded', String(is));
@@ -376,6 +379,7 @@ class SheetView {
     this.pin.kept?.remove();
     cancelAnimationFrame(this.pending);
     clearTimeout(this.standing);
+    clearTimeout(this.brought);
     this.knobs.destroy();
     this.unlisten.abort();
     globalThis.removeEventListener('gbuq-members', this.membersCame);

@@ -11,6 +11,9 @@
 // that needs to reach a server. What the server then says of a knob is taken over unless it is
 // what was told, since by then the finger may be elsewhere.
 
+// On the page's root while a slider of a bar has moved on and the page does not know: its answer is
+// hidden meanwhile.
+const AHEAD = 'data-gbuq-ahead';
 const FORGOTTEN = 10000; // milliseconds after which an answer is no longer expected
 
 function knobNode(name, className, parent, text = '') {
@@ -37,6 +40,7 @@ class KnobBar {
     this.values = {};
     this.given = {}; // what the server said last
     this.told = []; // what it has not answered yet
+    this.idle = new Set(); // keys of knobs that change nothing now: they are not offered
   }
 
   // Returns whether a value is another one than before.
@@ -64,6 +68,7 @@ class KnobBar {
       this.dress(row, knob);
     });
     this.show();
+    if (!this.held) document.documentElement.removeAttribute(AHEAD);
     return before !== JSON.stringify(this.values);
   }
 
@@ -86,6 +91,14 @@ class KnobBar {
     this.show();
   }
 
+  // Whether a knob changes anything now.
+  offer(key, does) {
+    if (does === !this.idle.has(key)) return;
+    if (does) this.idle.delete(key);
+    else this.idle.add(key);
+    this.show();
+  }
+
   make({ key, kind }) {
     const root = knobNode('label', `gbuq-knob gbuq-knob-${kind}`, this.root);
     root.dataset.knob = key;
@@ -101,10 +114,19 @@ class KnobBar {
       this.values[key] = kind === 'switch' ? control.checked : Number(control.value);
       this.show();
     };
-    const letGo = () => { if (this.held === key) this.held = null; };
+    const letGo = () => {
+      if (this.held === key) this.held = null;
+      setTimeout(() => { // unless the page is told now
+        if (!this.told.length) document.documentElement.removeAttribute(AHEAD);
+      }, 0);
+    };
     control.addEventListener('pointerdown', () => { this.held = key; });
     for (const event of ['pointerup', 'pointercancel', 'blur']) control.addEventListener(event, letGo);
-    control.addEventListener('input', () => { read(); this.soon(); });
+    control.addEventListener('input', () => {
+      if (kind === 'slide') document.documentElement.toggleAttribute(AHEAD, true);
+      read();
+      this.soon();
+    });
     control.addEventListener('change', () => { letGo(); read(); this.tell(); });
     return row;
   }
@@ -132,7 +154,7 @@ class KnobBar {
   show() {
     for (const [key, { kind, root, control, number, knob }] of this.rows) {
       const value = this.values[key];
-      root.hidden = !isKnobShown(knob, this.values);
+      root.hidden = this.idle.has(key) || !isKnobShown(knob, this.values);
       if (kind === 'switch') control.checked = value;
       else control.value = value;
       if (kind !== 'slide' || number.textContent === knob.texts[value]) continue;
@@ -161,6 +183,7 @@ class KnobBar {
 
   destroy() {
     cancelAnimationFrame(this.waiting);
+    document.documentElement.removeAttribute(AHEAD);
     this.root.remove();
   }
 }
