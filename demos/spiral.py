@@ -103,7 +103,7 @@ def three_arms() -> ComputedStep:
     right = Largest((scores.error_optimal, scores.error - scores.error_optimal))
     answer = (
         f"It gets {100 * scores.error:.1f} % wrong; the best possible model gets "
-        f"{100 * scores.error_optimal:.1f} % wrong. Within the dotted line, data uncertainty "
+        f"{100 * scores.error_optimal:.1f} % wrong. Within the dashed line, data uncertainty "
         f"averages {estimate[inside].mean():.2f} nats, the truth {truth[inside].mean():.2f}. More "
         "rows would not remove that."
     )

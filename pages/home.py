@@ -97,11 +97,12 @@ def experiment() -> None:
         st.markdown(WHAT_TO_LOOK_AT.format(rare=rare, end=RARE_END))
     if answer.result is not None:
         claims = check_claims(answer.result)
-        page.say_verdict(answer_wave(answer.result), claims)
+        with page.fold(PAPER):
+            study = STUDY if answer.fresh else None
+            seeds = draw_claims(claims, study, answer.result.settings)
+        page.say_verdict(answer_wave(answer.result), claims, seeds=seeds)
         with page.fold(WHY):
             score_wave(answer.result)
-        with page.fold(PAPER):
-            draw_claims(claims, STUDY if answer.fresh else None, answer.result.settings)
         with page.fold(EXPORT):
             export_wave(answer.result)
 

@@ -172,7 +172,7 @@ def name_members(scored: ScoredTable) -> str:
     """Whose disagreement the knowledge uncertainty of a table is."""
     plan = scored.plan
     if plan.stacks:
-        return "the law's trees, neighbours and smooth trend"
+        return "trees, similar rows and smooth trend"
     if plan.listed:
         return f"members of {METHODS[plan.method].label}"
     if plan.cyclical:

@@ -47,8 +47,12 @@ def draw_claims(
     columns: int = 2,
     outcomes: Sequence[SeedOutcome] = (),
     place: str = "",
-) -> None:
-    """The statements side by side, read down and then right; one below the other on a phone."""
+) -> dict[str, str]:
+    """The statements side by side, read down and then right; one below the other on a phone.
+
+    Return by key what seeds say of those that were checked with them here: that is their verdict.
+    ``outcomes`` are the seeds of statements that count them themselves.
+    """
     counts = {count.key: count for count in count_verdicts(outcomes)}
     if outcomes:
         st.caption(_legend(outcomes[0].seed, outcomes[-1].seed))
@@ -75,15 +79,27 @@ def draw_claims(
     places = st.columns(columns, gap="large") if columns > 1 else [st.container()]
     for i, claim in enumerate(claims):
         with places[columns * i // len(claims)]:
-            _draw_claim(claim, counts.get(claim.key), quicker)
+            _draw_claim(claim, counts.get(claim.key), quicker, bool(outcomes))
+    told = {} if outcomes else counts
+    return {key: _verdict_of(count, quicker) for key, count in told.items()}
 
 
-def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool) -> None:
-    st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
-    here = claim.here[:1].upper() + claim.here[1:]
-    st.caption(f"{here} {claim.threshold}".strip())
-    if claim.key and count is not None:
+def _verdict_of(count: SeedCount, quicker: bool) -> str:
+    return count.text + " (quicker settings)" * quicker
+
+
+def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool, of_all: bool) -> None:
+    verdict = claim.verdict if count is None else _verdict_of(count, quicker)
+    st.markdown(f"**{verdict[:1].upper()}{verdict[1:]}.** {claim.paper}")
+    st.caption(here_of(claim, count is not None and not of_all))
+    if count is not None:
         st.html(seeds_html(count, quicker))
+
+
+def here_of(claim: Claim, seeds: bool) -> str:
+    """What came out here, which is one seed of several where these have the verdict."""
+    here = f"This seed: {claim.here}" if seeds else claim.here[:1].upper() + claim.here[1:]
+    return f"{here} {claim.threshold}".strip()
 
 
 def seeds_html(count: SeedCount, quicker: bool) -> str:
@@ -95,10 +111,7 @@ def seeds_html(count: SeedCount, quicker: bool) -> str:
         for words in [escape(f"Seed {dot.seed}: {dot.verdict}, {dot.value}", quote=True)]
     )
     grey = " gbuq-quicker" if quicker else ""
-    text = escape(count.text[:1].upper() + count.text[1:])
-    if quicker:
-        text += " (quicker settings)"
-    return f'<div class="gbuq-seeds{grey}"><span class="gbuq-dots">{dots}</span> {text}.</div>'
+    return f'<div class="gbuq-seeds{grey}"><span class="gbuq-dots">{dots}</span></div>'
 
 
 def _class(verdict: str) -> str:

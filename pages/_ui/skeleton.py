@@ -20,7 +20,7 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import from_values
-from pages._ui.claims import MARKS, draw_claims
+from pages._ui.claims import MARKS, draw_claims, here_of
 from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Answer, show_progress
 from pages._ui.kept import kept
@@ -130,8 +130,17 @@ class Skeleton:
         if not moving:  # the last one stays until the page knows another
             self.say_verdict(st.session_state.get(_SAID, {}).get(self._key, ""), ())
 
-    def say_verdict(self, words: str, claims: Sequence[Claim], numbers: str = "") -> None:
-        """The answer in one sentence; numbers and thresholds are a click away."""
+    def say_verdict(
+        self,
+        words: str,
+        claims: Sequence[Claim],
+        numbers: str = "",
+        seeds: Mapping[str, str] = _NONE,
+    ) -> None:
+        """The answer in one sentence; numbers and thresholds are a click away.
+
+        ``seeds`` says of statements, by key, what their seeds say.
+        """
         if not words:
             return
         st.session_state.setdefault(_SAID, {})[self._key] = words
@@ -139,9 +148,10 @@ class Skeleton:
             if numbers:
                 st.text(numbers)
             for claim in chips_of(claims):
-                here = claim.here[:1].upper() + claim.here[1:]
-                st.markdown(f"{MARKS[claim.verdict]} **{claim.answer}**")
-                st.caption(f"{here} {claim.threshold}".strip())
+                told = seeds.get(claim.key, "")
+                own = f"{MARKS[claim.verdict]} **{claim.answer}**"
+                st.markdown(f"**{claim.chip}: {told}**" if told else own)
+                st.caption(here_of(claim, bool(told)))
 
     def tell(
         self,
@@ -167,8 +177,22 @@ class Skeleton:
         the page checks them by itself.
         """
         given = run if given is None else given
+        seeds: Mapping[str, str] = {}
+        with self.fold(PAPER):
+            if paper is not None:
+                paper()
+            else:
+                if claims and (about := record.about(run)):
+                    st.caption(about)
+                study = record.study if complete else None
+                outcomes = record.outcomes(run)
+                seeds = draw_claims(claims, study, given.settings, outcomes=outcomes)
+                if not claims and (why := record.silence(run)):
+                    st.text(why)
+            if remark := kept(f"{record.name}-remark", [run], None, lambda: record.remark(run)):
+                st.markdown(remark)
         told = run if answered is None else answered
-        self.say_verdict(record.answer(told), claims, record.numbers(told))
+        self.say_verdict(record.answer(told), claims, record.numbers(told), seeds)
         with self.fold(COMPARE):
             if scored:
                 for number, section in enumerate(listed(record.scores(run))):
@@ -177,18 +201,6 @@ class Skeleton:
                 st.text("Scores appear with the first fit.")
             st.caption(" ".join([text_of(record.reading, run), *costs]).strip())
         self.explain(record)
-        with self.fold(PAPER):
-            if paper is not None:
-                paper()
-            else:
-                if claims and (about := record.about(run)):
-                    st.caption(about)
-                study = record.study if complete else None
-                draw_claims(claims, study, given.settings, outcomes=record.outcomes(run))
-                if not claims and (why := record.silence(run)):
-                    st.text(why)
-            if remark := kept(f"{record.name}-remark", [run], None, lambda: record.remark(run)):
-                st.markdown(remark)
         with self.fold(EXPORT):
             downloads = [
                 Download(

@@ -194,12 +194,16 @@ _CSS = """
 }
 /* The answer of an experiment's page is read from afar. */
 .st-key-first-verdict { min-width: min(24rem, 100%); }
-/* A slider of the picture has moved on: the answer is still that of before. */
-[data-gbuq-ahead] .st-key-first-verdict { position: relative; }
-[data-gbuq-ahead] .st-key-first-verdict button { opacity: 0; }
-[data-gbuq-ahead] .st-key-first-verdict::after {
-  content: "The answer follows when you let go."; position: absolute; inset: 0; opacity: 0.75;
+/* A slider of the picture has moved on and the answer is still that of before, or the picture plays
+   what the answer is on. */
+:is([data-gbuq-ahead], [data-gbuq-untold]) .st-key-first-verdict {
+  position: relative;
+  button { visibility: hidden; }
+  &::after {
+    content: "The answer follows when you let go."; position: absolute; inset: 0; opacity: 0.75;
+  }
 }
+[data-gbuq-untold] .st-key-first-verdict::after { content: "The answer comes when it has played."; }
 .st-key-first-verdict button p { font-size: 1.1rem; text-align: left; }
 .st-key-first-verdict button { padding-left: 0; height: auto; white-space: normal; }
 /* Your data begins with a large place to drop a file. */

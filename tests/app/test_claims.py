@@ -59,7 +59,10 @@ def test_seeds_are_counted_with_a_dot_each(monkeypatch):
     (place,) = html_of(at)
     assert place.count('role="img"') == 10
     assert 'title="Seed 9: holds, level 9"' in place
-    assert "Holds in 3 of 10 seeds, partly in 3 (quicker settings)." in place
+    heads = [each.value for each in at.markdown]
+    # One seed holds; the verdict is that of all.
+    assert heads == ["**Holds in 3 of 10 seeds, partly in 3 (quicker settings).** It is large."]
+    assert any(caption.value.startswith("This seed: it is.") for caption in at.caption)
     (caption_text,) = (caption.value for caption in at.caption if "Each dot" in caption.value)
     assert "trees 200 instead of 400" in caption_text
     at.button(key="_seeds_whole").click().run()  # these settings, however long they take
@@ -67,5 +70,5 @@ def test_seeds_are_counted_with_a_dot_each(monkeypatch):
         if html_of(at):
             break
         at.run()
-    assert "Holds in 3 of 10 seeds, partly in 3." in html_of(at)[0]
+    assert at.markdown[0].value == "**Holds in 3 of 10 seeds, partly in 3.** It is large."
     assert not [button for button in at.button if button.key == "_seeds_whole"]

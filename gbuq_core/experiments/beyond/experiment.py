@@ -22,7 +22,7 @@ from gbuq_core.experiments.beyond.plane import plane_section
 from gbuq_core.experiments.claims import Claim, Threshold, judged
 from gbuq_core.experiments.experiment import OURS_HELD, Single
 from gbuq_core.experiments.python_text import call_lines
-from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
+from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text, digits, percent, short
 from gbuq_core.settings import sliders
@@ -102,13 +102,6 @@ def answer_beyond(fit: BeyondFit) -> str:
     if "law" not in held:
         return f"{bands} {held['trees']} with trees alone; the law follows."
     return f"{bands} {held['law']} with the law and {held['trees']} with trees alone."
-
-
-def count_seeds(fit: BeyondFit) -> str:
-    """What stored seeds say of the statements, for the numbers behind the answer."""
-    outcomes = STUDY.stored(STUDY.plan(fit.settings))
-    counts = count_verdicts(outcomes) if outcomes else ()
-    return "\n".join(f"{count.paper} It {count.text}." for count in counts)
 
 
 def scores_section(fit: BeyondFit) -> Section:
@@ -206,7 +199,6 @@ BEYOND = Single(
     held=OURS_HELD,
     why=look_sections,
     answer=answer_beyond,
-    numbers=count_seeds,
     scores=scores_section,
     reading="The left picture is trees alone, the right one the law that weighs them with three "
     "other voices.",

@@ -24,11 +24,11 @@ from gbuq_core.sampling.counting import VISIT_SAMPLES
 from gbuq_core.settings import plan_of
 
 _QUESTIONS = {
-    "gaussians25": "does a chain find all 25 modes",
-    "ring": "does a chain get all the way round this long ring without walls",
-    "banana": "does a chain reach both ends of the ridge, steep across and long along",
-    "two_modes": "does a chain find both modes, though the left one has 80 % of the weight",
-    "gaussian": "does a chain get the spread of this one mode right",
+    "gaussians25": "Does a chain find all 25 modes",
+    "ring": "Does a chain get all the way round this long ring without walls",
+    "banana": "Does a chain reach both ends of the ridge, steep across and long along",
+    "two_modes": "Does a chain find both modes, though the left one has 80 % of the weight",
+    "gaussian": "Does a chain get the spread of this one mode right",
 }
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
@@ -135,7 +135,7 @@ def lede_of(settings: GaussiansSettings) -> str:
     """The page's first sentences, as Markdown."""
     if not settings.samplers:
         return "Samplers that are chosen in **All settings** race over this target."
-    return f"{describe_race(settings)} Press play: {_QUESTIONS[settings.target]}?"
+    return f"{describe_race(settings)} {_QUESTIONS[settings.target]}?"
 
 
 def describe_gaussians(race: GaussiansRun) -> str:

@@ -46,7 +46,7 @@ _MOST_UNCERTAIN = math.log(3.0)  # three classes
 _DENSITY_SPAN = 1e-4
 _WITH_ROWS = "True density"
 _BRIEF = {"total": "TU", "data": "DU", "knowledge": "KU"}  # over maps too narrow for words
-_BORDER, _BORDER_COLOUR = "where the data end", "#d55e00"  # told apart from all of cividis
+_BORDER_COLOUR = "#d55e00"  # told apart from all of cividis
 _KNOWLEDGE_SPAN = 1e-4  # of the largest value: what the log colours of knowledge reach down to
 CLASSES, CLASS_COLOURS = ("class 1", "class 2", "class 3"), OKABE_ITO[:3]
 
@@ -73,11 +73,14 @@ def spiral_sheet(
     growths = [growth for maps in methods if (growth := growth_of(maps)) is not None]
     rest = [_method_panels(maps, view, knowledge, frames, brief) for maps in methods]
     panels = _arrange(_truth_panels(truth, brief), rest)
-    border = border_of(truth.in_support)
+    x, y = border_of(truth.in_support).T
+    border = Line(x, y, _BORDER_COLOUR, dash=True, legend="where the data end")
     with_rows = {"truth": {_WITH_ROWS}, "off": set()}.get(view.points, {p.title for p in panels})
     return PanelSheet(
         panels=[
-            replace(panel, points=_points(border, rows if panel.title in with_rows else None))
+            replace(
+                panel, lines=(border,), points=_points(rows) if panel.title in with_rows else None
+            )
             for panel in panels
         ],
         columns=_COLUMNS[len(methods)],
@@ -247,7 +250,7 @@ def flagged(knowledge: Array, percent: float) -> npt.NDArray[np.bool_]:
 
 
 def border_of(in_support: npt.NDArray[np.bool_]) -> Array:
-    """The outer border of the data: points (n, 2) around the middle, at even distances.
+    """The outer border of the data: a line of points (n, 2) around the middle, which it closes.
 
     >>> inside = np.zeros((80, 80), dtype=bool)
     >>> inside[30:50, 30:50] = True
@@ -264,7 +267,7 @@ def border_of(in_support: npt.NDArray[np.bool_]) -> Array:
     last = np.where(inside.any(axis=0), len(radius) - 1 - np.argmax(inside[::-1], axis=0), 0)
     corners = radius[last] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
-    at = np.linspace(0.0, walked[-1], _BORDER_DOTS, endpoint=False)
+    at = np.linspace(0.0, walked[-1], _BORDER_DOTS)
     return np.stack([np.interp(at, walked, side) for side in corners.T], axis=1)
 
 
@@ -283,15 +286,10 @@ def _between(values: Array, row: Array, column: Array) -> Array:
     return upper * (1 - u) + lower * u
 
 
-def _points(border: Array, rows: SpiralData | None) -> Points:
-    """Where the data end as a dotted line, and the training rows by class."""
-    x, y, group = border[:, 0], border[:, 1], np.zeros(len(border), dtype=np.int64)
-    names, colours = [_BORDER], [_BORDER_COLOUR]
-    if rows is not None:
-        x, y = np.concatenate([x, rows.X[:, 0]]), np.concatenate([y, rows.X[:, 1]])
-        group = np.concatenate([group, rows.y + 1])
-        names, colours = [*names, *CLASSES], [*colours, *CLASS_COLOURS]
-    return Points(x, y, group, names, colours, radius=1.0, opacity=0.8)
+def _points(rows: SpiralData) -> Points:
+    """The training rows by class."""
+    x, y = rows.X[:, 0], rows.X[:, 1]
+    return Points(x, y, rows.y, CLASSES, CLASS_COLOURS, radius=1.0, opacity=0.8)
 
 
 def _truth_panels(truth: SpiralTruth, brief: bool) -> list[Panel]:

@@ -69,8 +69,11 @@ function drawAxes(pen, sheet, place, theme) {
     const text = fitText(tick.text, LABEL_LIMIT, theme, SIZE.tick);
     pen.rect(Math.round(at), map.y + map.h + 1, 1, 4, theme.line);
     const below = map.y + map.h;
+    // Below its tick, but whole: the sign of a number at the figure's edge is no ornament.
+    const half = textWidth(text, theme, SIZE.tick) / 2;
+    const whole = clamp(at, half, Math.max(half, place.w - half));
     if (turned) pen.text(text, at, below + 7, { ...style, align: 'right', baseline: 'middle', turn: true });
-    else pen.text(text, at, below + 17, { ...style, align: 'center' });
+    else pen.text(text, whole, below + 17, { ...style, align: 'center' });
   }
   for (const tick of axisTicks(sheet.y, sheet.ny, map.h, true, theme)) {
     const share = sheet.lower ? 1 - tick.share : tick.share;

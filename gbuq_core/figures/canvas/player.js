@@ -10,6 +10,9 @@ const ICONS = {
   closer: 'M7 1.8a5.2 5.2 0 1 0 3.1 9.4l3.3 3.3 1.1-1.1-3.3-3.3A5.2 5.2 0 0 0 7 1.8zm0 1.5a3.7 3.7 0 1 1 0 7.4 3.7 3.7 0 0 1 0-7.4z',
   ray: 'M2.6 14.4l-1-1L11 4H6.5V2.5h7v7H12V5z',
 };
+// On the page's root from the beginning of a play that the page begins by itself until its end is
+// seen: the page's answer waits.
+const UNTOLD = 'data-gbuq-untold';
 const STILL_FPS = 2; // frames a second for readers who asked for less motion
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
@@ -82,6 +85,7 @@ class Player {
     const wanted = clamp(Math.round(frame), 0, this.frames - 1);
     if (wanted === this.frame) return;
     this.frame = wanted;
+    if (wanted === this.frames - 1) this.tells(true);
     this.refresh();
     this.show(wanted, quiet);
   }
@@ -95,7 +99,13 @@ class Player {
   greet() {
     if (!this.sheet.greets || this.greeted || this.frames < 2) return;
     this.greeted = true;
-    if (!matchMedia('(prefers-reduced-motion: reduce)').matches) this.play();
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    this.play();
+    this.tells(false);
+  }
+
+  tells(is) {
+    document.documentElement.toggleAttribute(UNTOLD, !is);
   }
 
   toggle() {

@@ -376,6 +376,7 @@ class SheetView {
 
   destroy() {
     this.player.pause();
+    this.player.tells(true);
     this.pin.kept?.remove();
     cancelAnimationFrame(this.pending);
     clearTimeout(this.standing);

@@ -113,7 +113,7 @@ def test_training_rows_are_where_the_view_wants_them():
         sheet = spiral_sheet(
             TRUTH, ROWS, [maps_of(), maps_of("sgb")], settings=SpiralSettings(points=choice)
         )
-        return {panel.title for panel in sheet.panels if "class 1" in panel.points.group_names}
+        return {panel.title for panel in sheet.panels if panel.points is not None}
 
     assert with_points("off") == set()
     assert with_points("truth") == {"True density"}
@@ -129,12 +129,14 @@ def test_views_that_there_are_not_are_refused(settings):
         spiral_sheet(TRUTH, ROWS, [], settings)
 
 
-def test_the_border_of_the_data_is_dotted_on_every_map():
+def test_the_border_of_the_data_is_a_dashed_line_on_every_map():
     sheet = spiral_sheet(TRUTH, ROWS, [maps_of()], settings=SpiralSettings(points="off"))
     for panel in sheet.panels:
-        assert panel.points.group_names == ["where the data end"]
+        (border,) = panel.lines
+        assert (border.legend, border.dash) == ("where the data end", True)
+        assert (border.x[0], border.y[0]) == pytest.approx((border.x[-1], border.y[-1]))
         # INSIDE reaches from -400 to 400; bilinear corners are a little rounder.
-        assert np.abs(panel.points.x).max() == pytest.approx(400, rel=0.05)
+        assert np.abs(border.x).max() == pytest.approx(400, rel=0.05)
 
 
 def test_methods_of_other_lengths_play_on_the_trees_of_the_longest():
