@@ -66,10 +66,8 @@ from gbuq_core.tables.estimating import (
 from gbuq_core.tables.evaluating import ClassificationScores, RegressionScores, Scores
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
-    ColumnDistribution,
     ColumnEffect,
     RowExplanation,
-    column_distribution,
     estimate_explaining,
     explain_row,
 )
@@ -165,7 +163,6 @@ __all__ = [
     "ClassificationScores",
     "Column",
     "ColumnCurve",
-    "ColumnDistribution",
     "ColumnDrift",
     "ColumnEffect",
     "ComparedMethod",
@@ -225,7 +222,6 @@ __all__ = [
     "change_row",
     "class_scores",
     "column_curve",
-    "column_distribution",
     "column_histograms",
     "compare_methods",
     "compare_runs",

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS
 from gbuq_core.tables.cleaning import Prepared
@@ -106,33 +105,6 @@ class RowExplanation(NamedTuple):
     n_background: int
 
 
-class ColumnDistribution(NamedTuple):
-    """How a column is distributed over the training rows, and where one row stands.
-
-    Attributes
-    ----------
-    column : str
-    is_category : bool
-    edges : ndarray of shape (n_bins + 1,)
-        For numbers and dates (days since 1 January 1970); empty for categories.
-    levels : tuple of str
-        For categories: the most frequent ones, the row's own among them.
-    counts : ndarray of shape (n_bins,) or (n_levels,), int64
-    value : float
-        The row's number; NaN if missing, or for categories.
-    level : str
-        The row's category; empty if missing, or for numbers.
-    """
-
-    column: str
-    is_category: bool
-    edges: NDArray[np.float64]
-    levels: tuple[str, ...]
-    counts: NDArray[np.int64]
-    value: float
-    level: str
-
-
 def estimate_explaining(scored: ScoredTable, n_background: int = N_BACKGROUND) -> float:
     """Estimate how many seconds `explain_row` takes for a row.
 
@@ -208,51 +180,6 @@ def explain_row(
         tuple(effects),
         len(chosen),
     )
-
-
-def column_distribution(
-    scored: ScoredTable, row: int, column: str, n_bins: int = 30
-) -> ColumnDistribution:
-    """The training rows' values of one column as counts, and the row's own value.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    row : int
-    column : str
-        A column that is used as a feature.
-    n_bins : int
-        Bins for numbers, or the most levels that are listed.
-    """
-    _check_row(scored, row)
-    bins = check_number("n_bins", n_bins, 1, 1000, integer=True)
-    groups = feature_groups(scored.training)
-    if column not in groups:
-        raise InvalidParameter(f"column must be one that the model uses; got {column!r}.")
-    feature = groups[column][0]
-    model = scored.models[int(scored.model_of_row[row])]
-    learnt = scored.training.X[feature].iloc[model.rows]
-    own = scored.scored.X[feature].iloc[row]
-    if isinstance(learnt.dtype, pd.CategoricalDtype):
-        counts = learnt.value_counts()
-        counts = counts[counts > 0]
-        level = "" if pd.isna(own) else str(own)
-        levels = [str(name) for name in counts.index[:bins]]
-        if level and level not in levels:
-            levels = [*levels[: bins - 1], level]
-        n_rows = np.array([int(counts.get(name, 0)) for name in levels], dtype=np.int64)
-        return ColumnDistribution(column, True, np.empty(0), tuple(levels), n_rows, np.nan, level)
-    values = learnt.to_numpy(dtype=np.float64)
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return ColumnDistribution(
-            column, False, np.empty(0), (), np.empty(0, np.int64), float(own), ""
-        )
-    try:
-        number_counts, edges = np.histogram(values, bins=bins)
-    except ValueError:  # values so large and so close that bins would have no width
-        number_counts, edges = np.array([len(values)]), np.array([values.min(), values.max()])
-    return ColumnDistribution(column, False, edges, (), number_counts, float(own), "")
 
 
 def feature_groups(prepared: Prepared) -> dict[str, list[str]]:

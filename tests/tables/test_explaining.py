@@ -11,7 +11,6 @@ from tolerances import CANCELLED, SAME_SUM, ZERO
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import (
     ScorePlan,
-    column_distribution,
     edit_schema,
     explain_row,
     infer_schema,
@@ -201,41 +200,6 @@ def test_a_level_that_training_did_not_have():
     scored = score_table(as_table(make_frame()), "y", new=as_table(new), plan=PLAN)
     effect = {effect.column: effect for effect in explain_row(scored, 2).effects}["group"]
     assert (effect.value, effect.share) == ("never", 0.0)
-    shown = column_distribution(scored, 2, "group")
-    assert shown.level == "never"
-    assert shown.counts[shown.levels.index("never")] == 0
-
-
-def test_distributions(scored):
-    row = 20
-    learnt = scored.training.X.iloc[scored.models[scored.model_of_row[row]].rows]
-    numbers = column_distribution(scored, row, "x", n_bins=12)
-    assert numbers.counts.sum() == learnt["x"].notna().sum()
-    assert len(numbers.edges) == 13
-    assert numbers.value == scored.frame.x[row]
-    assert not numbers.is_category
-    groups = column_distribution(scored, row, "group")
-    assert groups.levels[0] == "a"
-    assert groups.counts.sum() == learnt["group"].notna().sum()
-    assert groups.level == scored.frame.group[row]
-    days = column_distribution(scored, row, "day")
-    assert days.value == scored.training.X["day: days"].iloc[row]
-
-
-def test_only_the_most_frequent_levels_are_listed_and_the_rows_own(rng):
-    frame = make_frame().drop(columns=["day"])
-    frame["group"] = [f"g{k}" for k in rng.integers(0, 25, len(frame))]
-    scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
-    for row in range(10):
-        distribution = column_distribution(scored, row, "group", n_bins=5)
-        assert len(distribution.levels) == 5
-        assert distribution.level in distribution.levels
-
-
-def test_numbers_too_close_for_bins_get_one():
-    frame = make_frame()[["x", "y"]].assign(code=[10**18 + k % 7 for k in range(240)])
-    scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
-    assert column_distribution(scored, 0, "code").counts.sum() > 0
 
 
 def test_the_cell_of_a_renamed_column_is_shown():
@@ -243,12 +207,6 @@ def test_the_cell_of_a_renamed_column_is_shown():
     scored = score_table(as_table(frame), "y", plan=replace(PLAN, n_trees=5))
     effects = {effect.column: effect for effect in explain_row(scored, 4).effects}
     assert float(effects["prediction"].value) == frame.prediction[4]
-
-
-def test_columns_that_are_no_features_are_refused(scored):
-    for column in ("y", "nope"):
-        with pytest.raises(InvalidParameter, match="column must be one that the model uses"):
-            column_distribution(scored, 0, column)
 
 
 @pytest.mark.parametrize("row", [-1, 240, 1.5, "3"])
