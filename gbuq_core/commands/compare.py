@@ -55,16 +55,29 @@ def add_compare(commands: Any) -> None:
     )
     add = compare.add_argument
     add_table(add)
-    add("--methods", required=True, metavar="LIST",
+    add(
+        "--methods",
+        required=True,
+        metavar="LIST",
         help=f"one to {MOST_METHODS}, with commas between them, of "
-        f"{', '.join(method.key for method in compared_methods() if method.predicts)}")  # fmt: skip
-    add("--with", dest="peers", action="append", default=[], metavar="MODULE:OBJECT",
+        f"{', '.join(method.key for method in compared_methods() if method.predicts)}",
+    )
+    add(
+        "--with",
+        dest="peers",
+        action="append",
+        default=[],
+        metavar="MODULE:OBJECT",
         help="also compare a model of another library, such as ngboost:NGBRegressor: an "
         "estimator, or a class or function of no arguments that makes one, which predicts "
         "quantiles, draws or a distribution. The module is imported, so its code runs; may be "
-        "given several times, and no settings file can")  # fmt: skip
-    add("--reference", metavar="METHOD",
-        help="what the others are compared with; default: the best in each score")  # fmt: skip
+        "given several times, and no settings file can",
+    )
+    add(
+        "--reference",
+        metavar="METHOD",
+        help="what the others are compared with; default: the best in each score",
+    )
     add("--out", metavar="OUT", help="also write all numbers to this CSV file")
     add_reading(add)
     add_options(add, ScorePlan, "n_trees", "n_members", "depth", "learning_rate", "stopping")
@@ -98,9 +111,14 @@ def run(options: argparse.Namespace) -> None:
         table, _ = read(options)
         schema = edited_schema(table, options)
         comparison = tables.compare_methods(
-            table, options.target, keys, task=options.task, schema=schema, plan=plan,
+            table,
+            options.target,
+            keys,
+            task=options.task,
+            schema=schema,
+            plan=plan,
             reference=options.reference,
-        )  # fmt: skip
+        )
         split = plan.split, plan.split_column
         training = tables.prepare_training(table, schema, options.target, options.task, *split)
         return table, comparison, tables.ask_about_split(table, training, plan)
@@ -140,8 +158,10 @@ def _declared(spec: str) -> str:
 
 def _record(comparison: tables.MethodComparison) -> dict[str, Any]:
     """The comparison for a program to read."""
-    scores = [{"key": score.key, "label": score.label, "unit": score.unit or "share"}
-              for score in comparison.scores]  # fmt: skip
+    scores = [
+        {"key": score.key, "label": score.label, "unit": score.unit or "share"}
+        for score in comparison.scores
+    ]
     methods = [
         {
             "method": method.key,
@@ -177,6 +197,8 @@ def _print_comparison(comparison: tables.MethodComparison) -> None:
         lines.append([method.label, *cells, short(method.seconds, 2)])
     if comparison.n_rows:
         print_columns(lines)
-        print(f"{comparison.n_rows:,} held-out rows, the same for all; \u00b1 is one standard "
-              "error over rows, brackets hold 95 % bands.")  # fmt: skip
+        print(
+            f"{comparison.n_rows:,} held-out rows, the same for all; \u00b1 is one standard "
+            "error over rows, brackets hold 95 % bands."
+        )
     print("\n".join(tables.describe_comparison(comparison)))

@@ -42,8 +42,13 @@ class Scoring(NamedTuple):
 
 def add_unfamiliar(add: Callable[..., Any]) -> None:
     """Whether to measure how unfamiliar the rows are."""
-    add("--unfamiliarity", choices=["yes", "no"], default="yes", help="whether to measure how "
-        "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
+    add(
+        "--unfamiliarity",
+        choices=["yes", "no"],
+        default="yes",
+        help="whether to measure how "
+        "unfamiliar the rows are, which takes further fits; default: %(default)s",
+    )
 
 
 def check_asked(options: argparse.Namespace) -> None:
@@ -91,9 +96,13 @@ def _trained(options: argparse.Namespace) -> Scoring:
     schema = edited_schema(table, options)
     check_task(options, task_of(table, schema, options))
     scored = tables.score_table(
-        table, options.target, task=options.task, schema=schema, new=new,
+        table,
+        options.target,
+        task=options.task,
+        schema=schema,
+        new=new,
         plan=plan_of(options),
-    )  # fmt: skip
+    )
     column, scored = getattr(options, "conformal_by", None), _cut(scored, options)
     by = None if column is None else tables.own_groups(scored, column, table)
     shift, weighted = None, getattr(options, "conformal_shift", False)

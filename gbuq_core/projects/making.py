@@ -290,9 +290,12 @@ def describe_project(project: Project) -> tuple[str, ...]:
 def _scores_text(models: ProjectModels) -> str:
     """The scores of a project in a line."""
     labels = {
-        "nll": "NLL", "rmse": "RMSE", "crps": "CRPS", "error_rate": "error rate",
+        "nll": "NLL",
+        "rmse": "RMSE",
+        "crps": "CRPS",
+        "error_rate": "error rate",
         "calibration_error": "calibration error",
-    }  # fmt: skip
+    }
     return ", ".join(
         f"{labels[name]} {short(models.scores[name])}" for name in models.scores if name in labels
     )

@@ -417,9 +417,14 @@ def run_method(
 
 def _failed(key: str, plan: ScorePlan, error: str, began: float) -> MethodRun:
     return MethodRun(
-        key=key, plan=plan, rows=np.zeros(0, np.int64), values={}, total=np.zeros(0),
-        seconds=time.perf_counter() - began, error=error,
-    )  # fmt: skip
+        key=key,
+        plan=plan,
+        rows=np.zeros(0, np.int64),
+        values={},
+        total=np.zeros(0),
+        seconds=time.perf_counter() - began,
+        error=error,
+    )
 
 
 def _run(
@@ -440,9 +445,13 @@ def _run(
         values["squared_error"] = (y - predictions.loc) ** 2
         values["inside"] = ((y >= lower) & (y <= upper)).astype(np.float64)
     return MethodRun(
-        key=key, plan=plan, rows=rows, values=values, total=predictions.uncertainty.total,
+        key=key,
+        plan=plan,
+        rows=rows,
+        values=values,
+        total=predictions.uncertainty.total,
         seconds=seconds,
-    )  # fmt: skip
+    )
 
 
 def run_methods(
@@ -692,11 +701,15 @@ def _compared(
 ) -> tuple[ComparedMethod, ...]:
     return tuple(
         ComparedMethod(
-            key=run.key, label=run.label, scores=scores.get(run.key, {}),
-            differences=gaps.get(run.key, {}), seconds=run.seconds, error=run.error,
+            key=run.key,
+            label=run.label,
+            scores=scores.get(run.key, {}),
+            differences=gaps.get(run.key, {}),
+            seconds=run.seconds,
+            error=run.error,
         )
         for run in runs
-    )  # fmt: skip
+    )
 
 
 def write_score(score: ComparedScore, value: float, sign: str = "") -> str:

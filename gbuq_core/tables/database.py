@@ -193,9 +193,15 @@ def _only_reading(connection: Connection) -> Iterator[None]:
 def _fetch(connection: Connection, query: str) -> tuple[list[str], list[list[Any]]]:
     """Names, and the columns of each few thousand rows; stopped where the limits are passed."""
     # As it stands: a colon or a percent sign is no parameter.
-    escaped = query.replace("%", "%%") if connection.dialect.paramstyle in (
-        "format", "pyformat",
-    ) else query  # fmt: skip
+    escaped = (
+        query.replace("%", "%%")
+        if connection.dialect.paramstyle
+        in (
+            "format",
+            "pyformat",
+        )
+        else query
+    )
     streamed = connection.execution_options(stream_results=True, max_row_buffer=_ROWS_AT_ONCE)
     result = streamed.exec_driver_sql(escaped)
     names = [str(name) for name in result.keys()]  # noqa: SIM118 - a result is no mapping

@@ -169,15 +169,19 @@ def _compare(
     if not kept:
         return None
     small = ScorePlan(
-        ensemble="virtual", n_trees=_N_TREES, seed=plan.seed, n_jobs=plan.n_jobs,
+        ensemble="virtual",
+        n_trees=_N_TREES,
+        seed=plan.seed,
+        n_jobs=plan.n_jobs,
         scale="plain" if training.target.classes else plan.scale,
-    )  # fmt: skip
+    )
     random = training._replace(X=training.X.iloc[rows], y=training.y[rows])
     codes = np.unique(together.codes[rows], return_inverse=True)[1].astype(np.int64)
     apart = random._replace(
-        X=random.X[[feature.name for feature in kept]], features=tuple(kept),
+        X=random.X[[feature.name for feature in kept]],
+        features=tuple(kept),
         split=together._replace(codes=codes, n_missing=0),
-    )  # fmt: skip
+    )
     # As many rows are learnt from in time as in a random order of time.
     mixed = random
     if split == "time":
@@ -196,8 +200,9 @@ def _compare(
     held, y = by_split[0], random.y
     is_class = bool(training.target.classes)
     errors = [_errors(judgement, y, is_class) for _, judgement in (at_random, by_split)]
-    if not _is_worse(errors[1][held], _errors(fair[1], y, is_class)[fair[0]],
-                     errors[0][held], codes[held], split):  # fmt: skip
+    if not _is_worse(
+        errors[1][held], _errors(fair[1], y, is_class)[fair[0]], errors[0][held], codes[held], split
+    ):
         return None
     usual = np.bincount(y.astype(int)).argmax() if is_class else y.mean()
     base = (y[held] != usual).astype(float) if is_class else (y[held] - usual) ** 2
@@ -296,10 +301,12 @@ def _may_name(schema: Schema, others: Sequence[str]) -> list[Column]:
     """Columns with repeated values, words before numbers."""
     n_rows = schema.n_rows
     possible = [
-        column for column in schema.columns
-        if column.name not in others and column.kind not in ("date", "empty", "constant")
+        column
+        for column in schema.columns
+        if column.name not in others
+        and column.kind not in ("date", "empty", "constant")
         and _FEWEST_GROUPS <= column.n_distinct <= _MOST_GROUPS * (n_rows - column.n_missing)
-    ]  # fmt: skip
+    ]
     return sorted(possible, key=lambda c: (not is_named_id(c), c.kind == "numeric"))
 
 
@@ -362,9 +369,12 @@ def _time_columns(table: Table, training: Prepared) -> Iterator[str]:
     if parts:
         named.append(", ".join(parts))
     named += [
-        column.name for column in columns if column.name not in (*parts, *named)
-        and column.n_distinct >= _FEWEST_GROUPS and is_named_time(column)
-    ]  # fmt: skip
+        column.name
+        for column in columns
+        if column.name not in (*parts, *named)
+        and column.n_distinct >= _FEWEST_GROUPS
+        and is_named_time(column)
+    ]
     yield from named[:_MOST_TRIED]
     if not named and _has_near_neighbours(training):
         yield ROW_ORDER
@@ -387,9 +397,11 @@ def _is_epoch(table: Table, column: Column) -> bool:
     # 202401, 202402, ...
     months = np.unique(values)
     return (
-        len(months) >= _FEWEST_NUMBERS and months[0] >= 190001 and months[-1] <= 210012
+        len(months) >= _FEWEST_NUMBERS
+        and months[0] >= 190001
+        and months[-1] <= 210012
         and bool(((months % 100 >= 1) & (months % 100 <= 12)).all())
-    )  # fmt: skip
+    )
 
 
 def _has_near_neighbours(training: Prepared) -> bool:

@@ -126,9 +126,13 @@ def _infer_column(
         elif mixed := dict(tried.remarks).get("mixed"):
             reason = "Its numbers have different units."
             return replace(
-                base, kind="text", n_distinct=n_distinct(text), reason=reason,
-                decimal=tried.decimal, remarks=(*base.remarks, ("mixed", mixed)),
-            )  # fmt: skip
+                base,
+                kind="text",
+                n_distinct=n_distinct(text),
+                reason=reason,
+                decimal=tried.decimal,
+                remarks=(*base.remarks, ("mixed", mixed)),
+            )
         elif sentence := _among_words(base, text, numbers, clues.mark):
             base = replace(base, remarks=(*base.remarks, ("numbers", sentence)))
     style, ambiguous = "", False
@@ -168,9 +172,13 @@ def column_as(
 
 
 def _column_as(
-    name: str, array: Any, kind: str, clues: Clues, missing_values: tuple[str, ...],
+    name: str,
+    array: Any,
+    kind: str,
+    clues: Clues,
+    missing_values: tuple[str, ...],
     keep_words: bool,
-) -> Column:  # fmt: skip
+) -> Column:
     base, text = _begin(name, array, clues, missing_values, keep_words)
     base = replace(base, kind=kind, reason=_CHOSEN, used=kind in FEATURE_KINDS)
     if kind not in ("numeric", "date"):
@@ -283,21 +291,30 @@ def _best_numbers(
     where = f"the column {shown(base.name)}"
     if choice.mixed and base.reason != _CHOSEN:
         units = enumerated([f"{unit or 'no unit'} in {n:,}" for unit, n in choice.mixed])
-        remarks.append((
-            "mixed", f"The cells of {where} are numbers in different units ({units} cells), so it "
-            "is not used: write them in one unit, or choose Kind (--kind): numeric keeps those in "
-            f"{choice.mixed[0][0] or 'no unit'}."
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "mixed",
+                f"The cells of {where} are numbers in different units ({units} cells), so it "
+                "is not used: write them in one unit, or choose Kind (--kind): numeric keeps those "
+                f"in {choice.mixed[0][0] or 'no unit'}.",
+            )
+        )
     if choice.n_noted:
-        remarks.append((
-            "noted", f"{counted(choice.n_noted, 'cell')} of {where} "
-            f"{'has' if choice.n_noted == 1 else 'have'} a mark such as <, + or * beside the number"
-            ", which is read as it stands."
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "noted",
+                f"{counted(choice.n_noted, 'cell')} of {where} "
+                f"{'has' if choice.n_noted == 1 else 'have'} a mark such as <, + or * beside the "
+                "number, which is read as it stands.",
+            )
+        )
     base = replace(
-        base, decimal=mark.decimal, thousands=choice.thousands, units=choice.units,
+        base,
+        decimal=mark.decimal,
+        thousands=choice.thousands,
+        units=choice.units,
         remarks=(*base.remarks, *remarks),
-    )  # fmt: skip
+    )
     base, text = without_markers(base, text, numbers.unreadable, "numbers")
     gone = text.is_null().to_numpy(zero_copy_only=False)
     return numbers._replace(unreadable=numbers.unreadable & ~gone), base, text
@@ -364,9 +381,10 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
     n_infinite = int(np.isinf(numbers.values).sum())
     n_known = len(text) - text.null_count
     reason = base.reason or (
-        f"{n_known - n_bad:,} of {n_known:,} values are numbers." if n_bad else
-        "All of its values are numbers."
-    )  # fmt: skip
+        f"{n_known - n_bad:,} of {n_known:,} values are numbers."
+        if n_bad
+        else "All of its values are numbers."
+    )
     finite = numbers.values[np.isfinite(numbers.values)]
     return replace(
         base,
@@ -393,10 +411,13 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
         years = f"{first[1]} to {int(first[1]) + 99}"
         remarks.append(("years", f"The years {where} have two digits and are read as {years}."))
     if (dates.local != dates.values)[~np.isnat(dates.values)].any():
-        remarks.append((
-            "zones", f"The times {where} are written with their distance from UTC: their days are "
-            "counted in UTC, and month, weekday and hour are those of the place."
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "zones",
+                f"The times {where} are written with their distance from UTC: their days are "
+                "counted in UTC, and month, weekday and hour are those of the place.",
+            )
+        )
     days = date_part(dates.values, "days")
     known = days[~np.isnan(days)]
     written = (

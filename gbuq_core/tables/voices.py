@@ -84,8 +84,11 @@ def describe_law(models: Sequence[FittedModel]) -> list[str]:
     if law is None:
         return []
     order = sorted(law.weights, key=lambda name: -law.weights[name])
-    shares = [f"{100 * law.weights[name]:.0f} % from {_VOICES[name]}" for name in order
-            if law.weights[name] >= 0.005]  # fmt: skip
+    shares = [
+        f"{100 * law.weights[name]:.0f} % from {_VOICES[name]}"
+        for name in order
+        if law.weights[name] >= 0.005
+    ]
     sentences = [
         f"What is said of a row comes to {', '.join(shares)} (weighed on rows that none had seen)."
     ]

@@ -110,6 +110,11 @@ def _advise(page: PageState, why: str, label: str, settings: dict[str, str]) -> 
 
 def _draw_delete() -> None:
     if has_own_data():
-        st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
-                  help="Removes your files, and what was computed from them, from the memory of "
-                  "this server at once.")  # fmt: skip
+        st.button(
+            "Delete my data",
+            key="delete-data",
+            type="tertiary",
+            on_click=delete_data,
+            help="Removes your files, and what was computed from them, from the memory of "
+            "this server at once.",
+        )

@@ -197,9 +197,12 @@ def _is_project(upload: Any) -> bool:
 
 def drop_second() -> None:
     """The place to drop a second file, which is scored by the models of the first."""
-    drop_zone(SECOND, "A second file, scored by a model of the first",
-              "It needs the columns of the first file, in any order. Other columns are ignored.",
-              _take_second)  # fmt: skip
+    drop_zone(
+        SECOND,
+        "A second file, scored by a model of the first",
+        "It needs the columns of the first file, in any order. Other columns are ignored.",
+        _take_second,
+    )
     if upload_in(SECOND) is not None:
         _draw_remove_second("remove-second")
 
