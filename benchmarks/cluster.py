@@ -22,20 +22,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-from pyarrow import parquet
 
 from benchmarks.report import Row, make_parser, report
 from benchmarks.scaling import make_table
+from benchmarks.streaming import make_file
 from gbuq_core import BoostedEnsembleRegressor
 from gbuq_core.cluster import Cluster, open_cluster
 from gbuq_core.streaming import BlockScorer, PartFiles, Run, open_blocks, survey_file, write_missing
-from gbuq_core.tables import ScorePlan, Table, infer_schema, prepare_training, read_table
+from gbuq_core.tables import ScorePlan, infer_schema, prepare_training, read_table
 
 N_COLUMNS = 20
-BLOCK_ROWS = 65_536
-PART_ROWS = 131_072
+BLOCK_ROWS = 50_000
+PART_ROWS = 100_000  # of a row group of the file too
+TRAINING_ROWS = 20_000
 BAR = 1.7
 TARGET = "y"
 
@@ -70,11 +69,21 @@ def compare(
         Row(f"{what}: one worker", f"{single:.3g} s", "", None, {}),
         Row(f"{what}: two workers", f"{two:.3g} s", "", None, {}),
         Row(f"{what}: this process, all cores", f"{alone:.3g} s", "", None, {}),
-        Row(f"{what}: two against one", f"{single / two:.2f} x", f">= {BAR} x", single / two >= BAR,
-            numbers),
-        Row(f"{what}: digests", f"{len(digests)} of them", "1", len(digests) == 1,
-            {"digests": sorted(digests)}),
-    ]  # fmt: skip
+        Row(
+            f"{what}: two against one",
+            f"{single / two:.2f} x",
+            f">= {BAR} x",
+            single / two >= BAR,
+            numbers,
+        ),
+        Row(
+            f"{what}: digests",
+            f"{len(digests)} of them",
+            "1",
+            len(digests) == 1,
+            {"digests": sorted(digests)},
+        ),
+    ]
 
 
 def train(clusters: dict[int, Cluster], n_rows: int, n_trees: int, repeats: int) -> list[Row]:
@@ -97,34 +106,14 @@ def train(clusters: dict[int, Cluster], n_rows: int, n_trees: int, repeats: int)
     return compare(what, run, clusters, repeats)
 
 
-def write_rows(path: Path, n_rows: int) -> None:
-    """A Parquet file with row groups of one part, written group by group."""
-    writer = None
-    for number, low in enumerate(range(0, n_rows, PART_ROWS)):
-        X, _ = make_table(min(PART_ROWS, n_rows - low), N_COLUMNS, seed=number + 1)
-        table = pa.table({f"x{k}": X[:, k] for k in range(N_COLUMNS)})
-        writer = writer or parquet.ParquetWriter(path, table.schema)
-        writer.write_table(table, row_group_size=PART_ROWS)
-    assert writer is not None
-    writer.close()
-
-
-def training_table(folder: Path, n_rows: int = 20_000) -> Table:
-    """What the model learns from."""
-    X, y = make_table(n_rows, N_COLUMNS)
-    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(N_COLUMNS)])
-    frame[TARGET] = y
-    path = folder / "train.parquet"
-    frame.to_parquet(path)
-    return read_table(path)
-
-
 def score(clusters: dict[int, Cluster], n_rows: int, n_trees: int, repeats: int) -> list[Row]:
     """Part files of the scored rows; training and the first look at the file are not in it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_rows(folder / "new.parquet", n_rows)
-        table, new = training_table(folder), open_blocks(folder / "new.parquet", to_score=True)
+        make_file(folder / "new.parquet", n_rows, N_COLUMNS)
+        make_file(folder / "train.parquet", TRAINING_ROWS, N_COLUMNS)
+        table = read_table(folder / "train.parquet")
+        new = open_blocks(folder / "new.parquet", to_score=True)
         training = prepare_training(table, infer_schema(table), TARGET)
         survey = survey_file(new, training)
         plan = ScorePlan(ensemble="virtual", n_trees=n_trees)

@@ -21,8 +21,7 @@ from playwright.sync_api import Page
 
 from benchmarks.chromium import APP, Opened, opened_app
 from benchmarks.latency import CANVAS, CURVES, FIRST_MS, WATCH, slider
-from benchmarks.report import Row, make_parser, report
-from benchmarks.sessions import megabytes
+from benchmarks.report import Row, make_parser, megabytes, report
 from tests.browser.conftest import wait_ready
 
 COLD_BAR_SECONDS, WARM_BAR_MS = 2.5, 1200.0  # cold: beyond the empty app
@@ -123,10 +122,15 @@ def fit_rows(paths: list[str], repeats: int) -> list[Row]:
         seconds = [first_fit(path) for _ in range(repeats)]
         median = statistics.median(seconds)
         moved = "sample" if path == YOUR_DATA else "knob"
-        rows.append(Row(
-            f"{path}: {moved} to picture", f"{median:.1f} s", f"{FIT_BAR_SECONDS:.0f} s",
-            median <= FIT_BAR_SECONDS, {"fit": seconds},
-        ))  # fmt: skip
+        rows.append(
+            Row(
+                f"{path}: {moved} to picture",
+                f"{median:.1f} s",
+                f"{FIT_BAR_SECONDS:.0f} s",
+                median <= FIT_BAR_SECONDS,
+                {"fit": seconds},
+            )
+        )
     return rows
 
 
@@ -151,10 +155,15 @@ def cold_rows(paths: list[str], repeats: int) -> list[Row]:
         held = statistics.median(busy for _, busy in runs)
         more = f", {seconds - empty:+.1f} s, {seconds / empty:.1f} times" if path != EMPTY else ""
         met = seconds <= empty + COLD_BAR_SECONDS and held <= FIRST_BAR_MB
-        rows.append(Row(
-            f"{path}: start to picture", f"{seconds:.1f} s{more}; {held:.0f} MB",
-            f"+{COLD_BAR_SECONDS} s; {FIRST_BAR_MB:.0f} MB", met, {"cold": runs},
-        ))  # fmt: skip
+        rows.append(
+            Row(
+                f"{path}: start to picture",
+                f"{seconds:.1f} s{more}; {held:.0f} MB",
+                f"+{COLD_BAR_SECONDS} s; {FIRST_BAR_MB:.0f} MB",
+                met,
+                {"cold": runs},
+            )
+        )
     return rows
 
 
@@ -194,16 +203,24 @@ def warm_rows(paths: list[str], repeats: int) -> list[Row]:
             ms = [clicked_ms(page, path) for _ in range(repeats)]
             window = statistics.median(first_ms(app, path, *PICTURES[path]) for _ in range(repeats))
             median = statistics.median(ms)
-            rows.append(Row(
-                f"{path}: link clicked to picture; in a new window",
-                f"{median:.0f} ms (largest {max(ms):.0f}); {window:.0f}, empty {alone:.0f}",
-                f"{WARM_BAR_MS:.0f} ms", median <= WARM_BAR_MS,
-                {"clicked": ms, "window": window, "empty": alone},
-            ))  # fmt: skip
-    rows.append(Row(
-        "memory, all pages twice", f"{held:.0f} MB", f"{ALL_BAR_MB:.0f} MB",
-        held <= ALL_BAR_MB, {"megabytes": held},
-    ))  # fmt: skip
+            rows.append(
+                Row(
+                    f"{path}: link clicked to picture; in a new window",
+                    f"{median:.0f} ms (largest {max(ms):.0f}); {window:.0f}, empty {alone:.0f}",
+                    f"{WARM_BAR_MS:.0f} ms",
+                    median <= WARM_BAR_MS,
+                    {"clicked": ms, "window": window, "empty": alone},
+                )
+            )
+    rows.append(
+        Row(
+            "memory, all pages twice",
+            f"{held:.0f} MB",
+            f"{ALL_BAR_MB:.0f} MB",
+            held <= ALL_BAR_MB,
+            {"megabytes": held},
+        )
+    )
     return rows
 
 

@@ -24,6 +24,8 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,20 +110,16 @@ def _of_sentence(sentence: str) -> tuple[str, str]:
     return ("refused" if is_sentence else "odd"), sentence
 
 
-def _flip(content: bytes, rng: np.random.Generator) -> bytes:
+def _flip(content: bytes, rng: np.random.Generator, start: int = 0) -> bytes:
     changed = bytearray(content)
-    for place in rng.integers(0, len(content), int(rng.integers(1, 4))):
+    for place in rng.integers(start, len(content), int(rng.integers(1, 4))):
         changed[place] ^= int(rng.integers(1, 256))
     return bytes(changed)
 
 
 def _flip_end(content: bytes, rng: np.random.Generator) -> bytes:
     """Of the directory, which tells names, sizes and places."""
-    changed = bytearray(content)
-    start = struct.unpack("<L", content[-6:-2])[0]
-    for place in rng.integers(start, len(content), int(rng.integers(1, 4))):
-        changed[place] ^= int(rng.integers(1, 256))
-    return bytes(changed)
+    return _flip(content, rng, struct.unpack("<L", content[-6:-2])[0])
 
 
 def _cut(content: bytes, rng: np.random.Generator) -> bytes:
@@ -374,63 +372,36 @@ _KINDS: dict[str, Callable[[bytes, np.random.Generator], bytes]] = {
 }
 
 
-def _serve(connection: Any, valid: bytes) -> None:
-    """Judge files until there is none."""
-    while (changed := connection.recv_bytes()) != b"end":
-        try:
-            connection.send(judge(valid, changed))
-        except Exception as error:  # what is no sentence is what we look for
-            connection.send(("odd", f"{type(error).__name__}: {error}"))
-
-
-class _Judge:
-    """A process that judges files; a new one after a crash."""
-
-    def __init__(self, valid: bytes) -> None:
-        self._valid = valid
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, self._valid), daemon=True)
-        self._process.start()
-        other.close()
-
-    def judge(self, changed: bytes) -> tuple[str, str]:
-        self._connection.send_bytes(changed)
-        try:
-            verdict: tuple[str, str] = self._connection.recv()
-        except EOFError:
-            self._process.join()
-            code = self._process.exitcode
-            self._start()
-            self._connection.send_bytes(self._valid)
-            self._connection.recv()
-            return "crashed", f"the process ended with {code}"
-        return verdict
-
-    def end(self) -> None:
-        self._connection.send_bytes(b"end")
-        self._process.join()
+def _judged(valid: bytes, changed: bytes) -> tuple[str, str]:
+    """The outcome; an error that is no sentence is what we look for."""
+    try:
+        return judge(valid, changed)
+    except Exception as error:
+        return "odd", f"{type(error).__name__}: {error}"
 
 
 def main(number: int, seed: int, method: str) -> None:
     """Open the changed files and print what happened."""
     warnings.simplefilter("ignore", UserWarning)  # of doubled names, which are made on purpose
     valid = valid_project(method)
-    judging = _Judge(valid)
-    judging.judge(valid)  # compiles and warms up
+    context = multiprocessing.get_context("spawn")
+    process = ProcessPoolExecutor(1, context)
+    process.submit(_judged, valid, valid).result()  # compiles and warms up
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
     slowest, odd = 0.0, []
     for k, mutation in enumerate(mutations(valid, number, seed)):
         began = time.perf_counter()
-        outcome, sentence = judging.judge(mutation.content)
+        try:
+            outcome, sentence = process.submit(_judged, valid, mutation.content).result()
+        except BrokenProcessPool:
+            outcome, sentence = "crashed", "the process ended"
+            process = ProcessPoolExecutor(1, context)
+            process.submit(_judged, valid, valid).result()
         slowest = max(slowest, time.perf_counter() - began)
         counts[mutation.kind][outcome] += 1
         if outcome in ("odd", "crashed"):
             odd.append(f"{mutation.kind} {k}: {outcome}, {sentence}")
-    judging.end()
+    process.shutdown()
     rows = [["change", "files", *OUTCOMES]]
     for kind, seen in counts.items():
         rows.append([kind, str(sum(seen.values())), *(str(seen[key]) for key in OUTCOMES)])

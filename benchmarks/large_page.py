@@ -1,6 +1,6 @@
 """A file of 500,000 rows and 50 columns on the page "Your data", in Chromium.
 
-``python -m benchmarks.reading --page`` writes a CSV of 225 million bytes (uploads may have 250
+``python -m benchmarks.large_page`` writes a CSV of 225 million bytes (uploads may have 250
 million), drops it on the page, presses Run with the default settings, and asks for another page of
 the list and for other rows. Times run from the step before to what the reader sees. Memory is that
 of the server.
@@ -17,8 +17,7 @@ import numpy as np
 from playwright.sync_api import Page
 
 from benchmarks.chromium import opened_app
-from benchmarks.report import Row
-from benchmarks.row_lens import clicks
+from benchmarks.report import Row, report
 from tests.browser.conftest import wait_ready
 from tests.browser.figure import unfold
 
@@ -92,10 +91,6 @@ def _use(page: Page, path: Path, rows: int, pid: int) -> list[Row]:
     page.get_by_text("numbers 1,").first.wait_for()
     note("second page of the list")
     wait_ready(page)
-    took = clicks(page, 4)
-    measured.append(_row(f"click to row, the slowest of {len(took)}", max(took) / 1000, pid))
-    print(*measured[-1][:2], sep=" | ", flush=True)
-    wait_ready(page)
     last = time.perf_counter()
     find = page.get_by_role("textbox", name="Find rows")
     find.fill("c0 > 0.99")
@@ -111,3 +106,7 @@ def _row(what: str, seconds: float, pid: int) -> Row:
     numbers: dict[str, Any] = {"seconds": seconds, "megabytes": now, "peak_megabytes": peak}
     measured = f"{seconds:.1f} s, {now:,.0f} MB (peak {peak:,.0f})"
     return Row(what, measured, "-", None, numbers)
+
+
+if __name__ == "__main__":
+    report("A large file on the page", measure_page(), None)

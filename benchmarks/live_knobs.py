@@ -49,7 +49,9 @@ _WATCH = """async ([root, control, seconds]) => {
 }"""
 
 # A knob, from its place to its last or first, and back.
-_DRAG = _WATCH.replace("MOVES", """(control) => {
+_DRAG = _WATCH.replace(
+    "MOVES",
+    """(control) => {
   const box = control.type === 'checkbox';
   const most = control.type === 'range' ? Number(control.max) : control.options?.length - 1;
   const [first, last] = box ? [Number(control.checked), 1] : [Number(control.value), most];
@@ -64,10 +66,13 @@ _DRAG = _WATCH.replace("MOVES", """(control) => {
     put(at += step);
   };
   return { move, seen: { attributes: true }, back: () => put(first) };
-}""")  # fmt: skip
+}""",
+)
 
 # The pointer over the picture: what follows it are paths, and the line at the numbers read.
-_POINT = _WATCH.replace("MOVES", """(target) => {
+_POINT = _WATCH.replace(
+    "MOVES",
+    """(target) => {
   const move = (i) => {
     const box = target.getBoundingClientRect();
     const place = { clientX: box.x + box.width * (0.5 + 0.35 * Math.sin(i / 20)),
@@ -76,7 +81,8 @@ _POINT = _WATCH.replace("MOVES", """(target) => {
     target.dispatchEvent(new PointerEvent('pointermove', mouse));
   };
   return { move, seen: { attributeFilter: ['d', 'x1'] } };
-}""")  # fmt: skip
+}""",
+)
 POINTER = "pointer"
 
 

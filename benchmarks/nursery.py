@@ -37,9 +37,11 @@ class Nurseries:
             if reader not in self._running:
                 self._running[reader] = subprocess.Popen(
                     [sys.executable, "-I", __file__, str(reader), *filter(None, sys.path)],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
                     env={**os.environ, **_ENVIRONMENT},
-                )  # fmt: skip
+                )
             nursery, question = self._running[reader], json.dumps([asked, limits]).encode()
             nursery.stdin.write(HEAD.pack(len(question), len(payload)) + question + payload)
             nursery.stdin.flush()

@@ -76,10 +76,15 @@ def main() -> None:
         WRITTEN_ON.write_text("".join(lines), encoding="utf-8")
         seconds, size = time.perf_counter() - began, len(content)
         most = MOST_BYTES_OF_LESSONS if OPENINGS[name].kind is ComputedStep else MOST_BYTES
-        rows.append(Row(
-            name, f"{size / 1000:.0f} kB, computed in {seconds:.1f} s", f"{most / 1000:.0f} kB",
-            size <= most, {"bytes": size, "seconds": seconds},
-        ))  # fmt: skip
+        rows.append(
+            Row(
+                name,
+                f"{size / 1000:.0f} kB, computed in {seconds:.1f} s",
+                f"{most / 1000:.0f} kB",
+                size <= most,
+                {"bytes": size, "seconds": seconds},
+            )
+        )
     report("Openings", rows, options.json)
 
 

@@ -1,23 +1,15 @@
-"""Whether `UnfamiliarityScore` finds foreign rows, and whether it leaves ordinary ones alone.
+"""Whether `UnfamiliarityScore` finds rows of another kind, and leaves ordinary ones alone.
 
 ``moved`` moves a held-out fifth of six UCI sets away: every column by 3 std, one column of each row
 by 10 std, or each column permuted. ``tail`` leaves out the quarter of the rows where one column is
-largest and compares with the knowledge uncertainty of ten independent models. ``foreign`` scores
-rows of protein with what concrete taught. ``shifted`` draws second files: honest ones, which the
-test of exchangeability should let pass, and ones shifted in three ways, whose weighted conformal
-intervals should hold. ``seeds`` counts how many of the top 5 % stay with
-another seed. ``large`` times 100,000 rows of 50 columns. ``quick`` times, on 10,000 rows of 20
-columns and from the bytes of a file to the table, five independent SGLB models in five folds, kNN
-on the same folds, and the unfamiliarity of every row. ``more_rows`` and ``next_rows`` judge the
-advice on collecting rows (`benchmarks.more_rows`). ``folds`` compares knowledge uncertainty
-between folds and seeds, on the built-in tables too (`benchmarks.folds`). Large sets are cut to
-``--rows`` rows.
-Every (set, section) is written at once, so a run can go on.
+largest and compares with the knowledge uncertainty of ten independent models. ``shifted`` draws
+second files: honest ones, which the test of exchangeability should let pass, and ones shifted in
+three ways, whose weighted conformal intervals should hold. Large sets are cut to ``--rows`` rows.
+Every (set, section) is written to ``--store`` at once, so a run can go on.
 """
 
 from __future__ import annotations
 
-import time
 import warnings
 from functools import partial
 from pathlib import Path
@@ -27,37 +19,26 @@ import numpy as np
 import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks import folds, more_rows
 from benchmarks.report import Row, Split, make_parser, report
 from benchmarks.store import Store
 from gbuq_core import BoostedEnsembleRegressor, UnfamiliarityScore
 from gbuq_core.metrics import auroc
 from gbuq_core.tables import (
     ScorePlan,
-    add_unfamiliarity,
     can_weigh,
-    compare_methods,
     measure_shift,
-    measure_unfamiliarity,
     read_table,
     row_intervals,
     score_table,
 )
 from gbuq_core.tables.shifting import exchangeability
-from gbuq_core.unfamiliarity import Unfamiliarity
 
 SETS = ("concrete", "wine", "energy", "boston", "power", "protein")
 PERMUTED_BARS = dict(zip(SETS, (0.95, 0.86, 0.98, 0.93, 0.85, 0.98), strict=True))
 ALL_BAR, ONE_BAR = 0.99, 0.98
 LEAST_ABOVE, MOST_ABOVE = 0.05, 0.15  # of ordinary rows with a score above 0.9
 SETS_BETTER = 5
-LEAST_KEPT = 2 / 3
-MOST_SECONDS = 90.0
-_SECTIONS = [
-    "moved", "tail", "foreign", "shifted", "seeds", "large", "quick", "more_rows", "next_rows",
-    "folds",
-]  # fmt: skip
-QUICK_SECONDS = 20.0
+_SECTIONS = ["moved", "tail", "shifted"]
 SHIFTED_SETS, HONEST_FILES = ("power", "protein"), 200  # of the honest files, all sets in turn
 WAYS, SHIFT_SEEDS = ("one column", "noisy rows", "ends"), 5
 LEAST_FALSE, MOST_FALSE, LOWEST, HIGHEST = 0.03, 0.08, 0.85, 0.95
@@ -105,15 +86,10 @@ def leave_tail_out(table: pd.DataFrame, seed: int = 0) -> tuple[Split, np.ndarra
 
 
 def run_moved(data: Split) -> dict[str, Any]:
-    """AUROC of the score and of each part, the share of ordinary rows above 0.9, and seconds."""
-    began = time.perf_counter()
+    """AUROC of the score and of each part, and the share of ordinary rows above 0.9."""
     score = UnfamiliarityScore(random_state=0).fit(data.X_train, data.y_train)
-    fit_seconds = time.perf_counter() - began
-    began = time.perf_counter()
     ordinary = score.judge(data.X_test)
     areas: dict[str, Any] = {
-        "fit seconds": fit_seconds,
-        "seconds for 1,000 rows": (time.perf_counter() - began) * 1000 / len(data.X_test),
         "above": float(np.mean(ordinary.score > 0.9)),
         "held out above": float(np.mean(score.held_out_.score > 0.9)),
         "parts": list(score.parts_),
@@ -140,20 +116,6 @@ def run_tail(table: pd.DataFrame) -> dict[str, Any]:
         "score": separate(ordinary.score, judged.score),
         "without range": separate(*(x.ranks[:, inside].max(axis=1) for x in (ordinary, judged))),
         "knowledge": separate(*doubt),
-    }
-
-
-def run_foreign(concrete: pd.DataFrame, protein: pd.DataFrame) -> dict[str, Any]:
-    """Rows of protein in the columns of concrete: their first eight, in that order."""
-    data = split(concrete)
-    score = UnfamiliarityScore(random_state=0).fit(data.X_train, data.y_train)
-    rows = protein.drop(columns="target").to_numpy(dtype=np.float64)[:1000, : data.X_test.shape[1]]
-    foreign: Unfamiliarity = score.judge(rows)
-    ordinary = score.judge(data.X_test)
-    return {
-        "above": float(np.mean(foreign.score > 0.9)),
-        "ordinary above": float(np.mean(ordinary.score > 0.9)),
-        "times": float(np.median(foreign.times_beyond)),
     }
 
 
@@ -192,67 +154,6 @@ def run_shifted(table: pd.DataFrame, way: str, seed: int) -> dict[str, Any]:
     return numbers
 
 
-def run_seeds(data: Split) -> dict[str, Any]:
-    """The share of the top 5 % of the training rows that another seed has at the top too."""
-    tops = []
-    for seed in range(3):
-        held_out = UnfamiliarityScore(random_state=seed).fit(data.X_train, data.y_train).held_out_
-        tops.append(set(held_out.order()[: len(data.y_train) // 20].tolist()))
-    shares = [len(tops[a] & tops[b]) / len(tops[0]) for a in range(3) for b in range(a)]
-    return {"kept": float(np.mean(shares)), "least": float(min(shares))}
-
-
-def run_large(n_rows: int = 100_000, n_columns: int = 50) -> dict[str, Any]:
-    """Seconds of a fit that scores its own rows; processor's ms a row of new ones in one call."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, n_columns))
-    X[:, 1::2] += X[:, ::2]
-    y = X[:, 0] + np.abs(X[:, 3]) * rng.normal(size=n_rows)
-    score = UnfamiliarityScore(random_state=0).fit(X, y)
-    began = time.process_time()
-    score.unfamiliarity(rng.normal(size=(2000, n_columns)))
-    return {
-        "ms a row": (time.process_time() - began) / 2.0,
-        "seconds": score.fit_seconds_,
-        "above": float(np.mean(score.held_out_.score > 0.9)),
-        "parts": list(score.parts_),
-    }
-
-
-def run_quick(n_rows: int = 10_000, n_columns: int = 20) -> dict[str, Any]:
-    """Seconds and CPU seconds of the quick set, from bytes to the compared and scored table."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, n_columns))
-    y = np.sin(2 * X[:, 0]) + X[:, 1] + np.abs(X[:, 2]) * rng.normal(size=n_rows)
-    data = pd.DataFrame(X).add_prefix("x").assign(y=y).to_csv(index=False).encode()
-    plan = ScorePlan(method="sglb", ensemble="independent", n_members=5, n_trees=300, depth=4)
-    parts: dict[str, tuple[float, float]] = {}
-    began = last = np.array([time.perf_counter(), time.process_time()])
-
-    def note(name: str) -> None:
-        nonlocal last
-        now = np.array([time.perf_counter(), time.process_time()])
-        parts[name], last = tuple((now - last).tolist()), now
-
-    table = read_table(data)
-    note("reading")
-    scored = score_table(table, "y", plan=plan)
-    note("SGLB")
-    compared = compare_methods(table, "y", ["sglb", "knn"], scored=scored)
-    note("kNN")
-    judged = measure_unfamiliarity(scored.training, scored.scored)
-    scored = add_unfamiliarity(scored, judged)
-    note("unfamiliarity")
-    seconds, cpu = (last - began).tolist()
-    return {
-        "seconds": seconds,
-        "cpu seconds": cpu,
-        "parts": parts,
-        "best": dict(compared.best),
-        "columns": len(scored.frame.columns),
-    }
-
-
 def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows: int) -> None:
     """All results that are not in the store yet."""
     for name in sets:
@@ -260,13 +161,9 @@ def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows
         works = {
             "moved": lambda table=table: run_moved(split(table)),
             "tail": lambda table=table: run_tail(table),
-            "seeds": lambda table=table: run_seeds(split(table)),
         }
         for section, work in works.items():
             _put(store, store.key(name, 0, section), section in sections, work)
-    if "concrete" in sets:
-        both = [load(data_dir, name, rows) for name in ("concrete", "protein")]
-        _put(store, "protein/0/foreign", "foreign" in sections, lambda: run_foreign(*both))
     for seed in range(HONEST_FILES if sets and "shifted" in sections else 0):
         name = sets[seed % len(sets)]
         work = partial(run_honest, load(data_dir, name, rows), seed)
@@ -276,25 +173,6 @@ def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows
             for seed in range(SHIFT_SEEDS):
                 work = partial(run_shifted, load(data_dir, name, rows), way, seed)
                 _put(store, store.key(name, seed, f"shifted: {way}"), True, work)
-    _put(store, "made up/0/large", "large" in sections, run_large)
-    _put(store, "made up/0/quick", "quick" in sections, run_quick)
-    for kind, n, _ in more_rows.TRUTHS if "more_rows" in sections else ():
-        for seed in more_rows.SEEDS:
-            work = partial(more_rows.run_verdict, kind, n, seed)
-            _put(store, store.key(f"{kind} {n}", seed, "more_rows"), True, work)
-    for name in [name for name in more_rows.NEXT_SETS if name in sets and "next_rows" in sections]:
-        for seed in more_rows.NEXT_SEEDS:
-            work = partial(more_rows.run_next, load(data_dir, name, rows), seed)
-            _put(store, store.key(name, seed, "next_rows"), True, work)
-    for name in [*folds.BUILTIN, *sets] if "folds" in sections else ():
-        own = name in folds.BUILTIN
-        table = None if own else load(data_dir, name, min(rows, folds.MOST_ROWS))
-        for seed in folds.SEEDS:
-            for ensemble in folds.ENSEMBLES:
-                work = partial(folds.run_ensemble, name, table, ensemble, seed)
-                _put(store, store.key(name, seed, f"folds {ensemble}"), True, work)
-            work = partial(folds.run_unfamiliarity, name, table, seed)
-            _put(store, store.key(name, seed, "folds unfamiliarity"), True, work)
 
 
 def _put(store: Store, key: str, is_wanted: bool, work: Any) -> None:
@@ -310,64 +188,39 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
         moved = store.results.get(store.key(name, 0, "moved"))
         if moved:
             rows += _moved_rows(name, moved)
-        seeds = store.results.get(store.key(name, 0, "seeds"))
-        if seeds:
-            rows.append(Row(
-                f"{name}: top 5 % kept with another seed", f"{100 * seeds['seeds']:.0f} %",
-                ">= 67 %", seeds["kept"] >= LEAST_KEPT, seeds,
-            ))  # fmt: skip
     rows += _tail_rows(store, sets)
-    foreign = store.results.get("protein/0/foreign")
-    if foreign:
-        rows.append(Row(
-            "rows of protein above .9, learnt from concrete", f"{100 * foreign['above']:.0f} %",
-            "> 90 %", foreign["above"] > 0.9, foreign,
-        ))  # fmt: skip
     rows += _shifted_rows(store, sets)
-    rows += more_rows.verdict_rows(store.results) + more_rows.next_rows(store.results)
-    rows += folds.fold_rows(store.results, [*folds.BUILTIN, *sets])
-    large = store.results.get("made up/0/large")
-    if large:
-        rows.append(Row(
-            "100,000 x 50: fit and scores of all rows", f"{large['seconds']:.0f} s",
-            f"<= {MOST_SECONDS:.0f} s", large["seconds"] <= MOST_SECONDS, large,
-        ))  # fmt: skip
-        rows.append(Row(
-            "the same: a new row, in one call", f"{large['ms a row']:.2f} ms", "< 1 ms",
-            large["ms a row"] < 1.0, large,
-        ))  # fmt: skip
-    quick = store.results.get("made up/0/quick")
-    if quick:
-        parts = ", ".join(
-            f"{name} {wall:.1f} (CPU {cpu:.1f})" for name, (wall, cpu) in quick["parts"].items()
-        )
-        rows.append(Row(
-            "10,000 x 20: the quick set from bytes to table",
-            f"{quick['seconds']:.1f} s, CPU {quick['cpu seconds']:.1f} s: {parts}",
-            f"<= {QUICK_SECONDS:.0f} s", quick["seconds"] <= QUICK_SECONDS, quick,
-        ))  # fmt: skip
     return rows
 
 
 def _moved_rows(name: str, areas: dict[str, Any]) -> list[Row]:
     bars = {
-        "+3 std": ALL_BAR, "one column +10 std": ONE_BAR, "permuted": PERMUTED_BARS[name],
-    }  # fmt: skip
+        "+3 std": ALL_BAR,
+        "one column +10 std": ONE_BAR,
+        "permuted": PERMUTED_BARS[name],
+    }
     rows = []
     for way, bar in bars.items():
         parts = ", ".join(f"{k} {v:.2f}" for k, v in areas[way].items() if k != "score")
         value = areas[way]["score"]
-        rows.append(Row(
-            f"{name}, {way}: AUROC", f"{value:.3f} ({parts})", f">= {bar}", value >= bar, areas[way]
-        ))  # fmt: skip
-    rows.append(Row(
-        f"{name}: ordinary new rows above .9", f"{100 * areas['above']:.1f} %", "5 to 15 %",
-        LEAST_ABOVE <= areas["above"] <= MOST_ABOVE, {},
-    ))  # fmt: skip
-    rows.append(Row(
-        f"{name}: fit; 1,000 new rows",
-        f"{areas['fit seconds']:.1f} s; {areas['seconds for 1,000 rows']:.2f} s", "-", None, {},
-    ))  # fmt: skip
+        rows.append(
+            Row(
+                f"{name}, {way}: AUROC",
+                f"{value:.3f} ({parts})",
+                f">= {bar}",
+                value >= bar,
+                areas[way],
+            )
+        )
+    rows.append(
+        Row(
+            f"{name}: ordinary new rows above .9",
+            f"{100 * areas['above']:.1f} %",
+            "5 to 15 %",
+            LEAST_ABOVE <= areas["above"] <= MOST_ABOVE,
+            {},
+        )
+    )
     return rows
 
 
@@ -378,16 +231,24 @@ def _tail_rows(store: Store, sets: list[str]) -> list[Row]:
         Row(
             f"{name}, upper quarter of {tail['column']} left out: AUROC",
             f"{tail['score']:.3f} (without range {tail['without range']:.3f}), "
-            f"ten models {tail['knowledge']:.3f}", "-", None, tail,
+            f"ten models {tail['knowledge']:.3f}",
+            "-",
+            None,
+            tail,
         )
         for name, tail in known.items()
-    ]  # fmt: skip
+    ]
     if len(known) == len(SETS):
         wins = sum(tail["score"] > tail["knowledge"] for tail in known.values())
-        rows.append(Row(
-            "tails found better than by ten models", f"{wins} of {len(SETS)}",
-            f">= {SETS_BETTER}", wins >= SETS_BETTER, {},
-        ))  # fmt: skip
+        rows.append(
+            Row(
+                "tails found better than by ten models",
+                f"{wins} of {len(SETS)}",
+                f">= {SETS_BETTER}",
+                wins >= SETS_BETTER,
+                {},
+            )
+        )
     return rows
 
 
@@ -396,10 +257,15 @@ def _shifted_rows(store: Store, sets: list[str]) -> list[Row]:
     rows = []
     if p:
         false = float(np.mean(np.array(p) <= 0.05))
-        rows.append(Row(
-            f"honest second files told apart at 5 %, of {len(p)}", f"{100 * false:.1f} %",
-            "3 to 8 %", LEAST_FALSE <= false <= MOST_FALSE, {"p": p},
-        ))  # fmt: skip
+        rows.append(
+            Row(
+                f"honest second files told apart at 5 %, of {len(p)}",
+                f"{100 * false:.1f} %",
+                "3 to 8 %",
+                LEAST_FALSE <= false <= MOST_FALSE,
+                {"p": p},
+            )
+        )
     for name in sets:
         for way in WAYS:
             keys = [store.key(name, seed, f"shifted: {way}") for seed in range(SHIFT_SEEDS)]
@@ -410,12 +276,18 @@ def _shifted_rows(store: Store, sets: list[str]) -> list[Row]:
             plain, weighted, effective = (
                 [each[key] for each in known] for key in ("plain", "weighted", "effective")
             )
-            rows.append(Row(
-                f"{name}, shifted by {way}: coverage of 90 %, {len(known)} of {len(results)} files",
-                f"{min(weighted):.3f} to {max(weighted):.3f} (unweighted {min(plain):.3f} to "
-                f"{max(plain):.3f}; {min(effective):.0f} to {max(effective):.0f} effective rows)",
-                ".85 to .95", min(weighted) >= LOWEST and max(weighted) <= HIGHEST, results,
-            ))  # fmt: skip
+            files = f"{len(known)} of {len(results)} files"
+            unweighted = f"unweighted {min(plain):.3f} to {max(plain):.3f}"
+            counted = f"{min(effective):.0f} to {max(effective):.0f} effective rows"
+            rows.append(
+                Row(
+                    f"{name}, shifted by {way}: coverage of 90 %, {files}",
+                    f"{min(weighted):.3f} to {max(weighted):.3f} ({unweighted}; {counted})",
+                    ".85 to .95",
+                    min(weighted) >= LOWEST and max(weighted) <= HIGHEST,
+                    results,
+                )
+            )
     return rows
 
 
@@ -429,7 +301,7 @@ def main() -> None:
     store = Store(arguments.store, {"version": 1, "rows": arguments.rows})
     sets = arguments.sets if arguments.data_dir is not None else []
     if not sets:
-        print("moved, tail, foreign, shifted, seeds and next_rows need --data-dir")
+        print("all sections need --data-dir")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(store, arguments.data_dir, sets, arguments.only, arguments.rows)

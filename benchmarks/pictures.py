@@ -100,16 +100,21 @@ def growth_chart(page: Page) -> bytes:
                 continue  # growth was measured with other numbers of threads
             name = "gbuq" if who == "ours" else who
             drawn.add_scatter(
-                x=[n for n, _ in points], y=[seconds for _, seconds in points],
+                x=[n for n, _ in points],
+                y=[seconds for _, seconds in points],
                 name=f"{name}, {n_threads} thread" + "s" * (n_threads > 1),
-                mode="lines+markers", line={"color": colour, "dash": dash},
-            )  # fmt: skip
+                mode="lines+markers",
+                line={"color": colour, "dash": dash},
+            )
     drawn.update_layout(
-        template="simple_white", width=760, height=420, font={"size": 15},
+        template="simple_white",
+        width=760,
+        height=420,
+        font={"size": 15},
         xaxis={"type": "log", "title": f"rows (20 columns, {N_TREES} trees)", "dtick": 1},
         yaxis={"type": "log", "title": "seconds of a fit", "dtick": 1},
         margin={"l": 70, "r": 20, "t": 20, "b": 60},
-    )  # fmt: skip
+    )
     page.set_content(drawn.to_html(include_plotlyjs=True, config={"staticPlot": True}))
     page.wait_for_selector(".legend")
     return packed(

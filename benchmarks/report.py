@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import statistics
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,38 +33,10 @@ class Split(NamedTuple):
     y_test: np.ndarray
 
 
-class Rows(NamedTuple):
-    """One split: rows to choose settings with, rows to judge them, both together, test rows."""
-
-    X_fit: np.ndarray
-    y_fit: np.ndarray
-    X_val: np.ndarray
-    y_val: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-    seed: int = 0
-
-    @property
-    def X_all(self) -> np.ndarray:
-        """All training rows, those that choose last."""
-        return np.concatenate([self.X_fit, self.X_val])
-
-    @property
-    def y_all(self) -> np.ndarray:
-        """Their targets."""
-        return np.concatenate([self.y_fit, self.y_val])
-
-
-def median_seconds(run: Callable[[], Any], repeats: int, warm_ups: int = 1) -> float:
-    """Median wall time of ``run`` in seconds, after ``warm_ups`` calls that compile and warm up."""
-    for _ in range(warm_ups):
-        run()
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+def megabytes(pid: int) -> float:
+    """Resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 def load_split(data_dir: Path, name: str, split: int) -> Split:
@@ -91,16 +60,6 @@ def make_parser(
     parser.add_argument("--only", nargs="+", choices=sections, default=default or sections)
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     return parser
-
-
-def parse_arguments(description: str, sections: list[str]) -> argparse.Namespace:
-    """What was given of them."""
-    return make_parser(description, sections).parse_args()
-
-
-def table_lines(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Markdown lines: a heading, and a table with its column names first."""
-    return [f"\n### {title}\n", *markdown_table(rows).split("\n")]
 
 
 def report(title: str, rows: list[Row], json_path: Path | None) -> None:

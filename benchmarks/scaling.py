@@ -39,7 +39,7 @@ from gbuq_core import (
     VariationalSoftTreeRegressor,
 )
 
-RESULTS = Path(__file__).with_name("results") / "speed" / "scaling.json"  # beside the tables' cells
+RESULTS = Path(__file__).with_name("results") / "speed" / "scaling.json"
 N_MEMBERS = 10
 SIZES = ((10_000, 20), (100_000, 20), (1_000_000, 20), (4_000_000, 20), (100_000, 100))
 COMPARED = (100_000, 4_000_000)  # rows whose seconds a row are compared
@@ -101,9 +101,15 @@ def make_table(n_rows: int, n_columns: int, seed: int = 0) -> tuple[np.ndarray, 
 def ours(n_trees: int, n_jobs: int) -> BoostedEnsembleRegressor:
     """Virtual SGLB of ten members from the second half of the trees."""
     return BoostedEnsembleRegressor(
-        method="sglb", ensemble="virtual", n_trees=n_trees, truncation_step=n_trees // 20,
-        learning_rate=0.1, stopping=None, n_jobs=n_jobs, random_state=0,
-    )  # fmt: skip
+        method="sglb",
+        ensemble="virtual",
+        n_trees=n_trees,
+        truncation_step=n_trees // 20,
+        learning_rate=0.1,
+        stopping=None,
+        n_jobs=n_jobs,
+        random_state=0,
+    )
 
 
 def catboost(n_trees: int, n_threads: int) -> Any:
@@ -111,10 +117,17 @@ def catboost(n_trees: int, n_threads: int) -> Any:
     from catboost import CatBoostRegressor
 
     return CatBoostRegressor(
-        loss_function="RMSEWithUncertainty", posterior_sampling=True, iterations=n_trees, depth=6,
-        learning_rate=0.1, border_count=127, thread_count=n_threads, random_seed=0, verbose=0,
+        loss_function="RMSEWithUncertainty",
+        posterior_sampling=True,
+        iterations=n_trees,
+        depth=6,
+        learning_rate=0.1,
+        border_count=127,
+        thread_count=n_threads,
+        random_seed=0,
+        verbose=0,
         allow_writing_files=False,
-    )  # fmt: skip
+    )
 
 
 def fit_lightgbm(X: np.ndarray, y: np.ndarray, n_trees: int, n_threads: int) -> None:
@@ -123,9 +136,14 @@ def fit_lightgbm(X: np.ndarray, y: np.ndarray, n_trees: int, n_threads: int) -> 
 
     for target in (y, np.square(y)):
         LGBMRegressor(
-            n_estimators=n_trees, num_leaves=63, max_bin=127, learning_rate=0.1, verbose=-1,
-            n_jobs=n_threads, random_state=0,
-        ).fit(X, target)  # fmt: skip
+            n_estimators=n_trees,
+            num_leaves=63,
+            max_bin=127,
+            learning_rate=0.1,
+            verbose=-1,
+            n_jobs=n_threads,
+            random_state=0,
+        ).fit(X, target)
 
 
 def in_turns(runs: dict[str, Callable[[], Any]], repeats: int = REPEATS) -> dict[str, float]:
@@ -174,9 +192,11 @@ def threads(run: Run) -> list[Row]:
         ratio_row("ours against CatBoost, 2 threads", times["CatBoost, 2 threads"] / two, 1.5, {}),
         ratio_row(
             "ours against two of LightGBM, 2 threads",
-            times["two of LightGBM, 2 threads"] / two, 0.9, {},
+            times["two of LightGBM, 2 threads"] / two,
+            0.9,
+            {},
         ),
-    ]  # fmt: skip
+    ]
 
 
 def predict(run: Run) -> list[Row]:
@@ -192,12 +212,14 @@ def predict(run: Run) -> list[Row]:
             {
                 "ours": lambda: model.predict_uncertainty(X),
                 "CatBoost": lambda: peer.virtual_ensembles_predict(
-                    X, prediction_type="TotalUncertainty", virtual_ensembles_count=N_MEMBERS,
+                    X,
+                    prediction_type="TotalUncertainty",
+                    virtual_ensembles_count=N_MEMBERS,
                     thread_count=1,
                 ),
             },
             repeats=7,
-        )  # fmt: skip
+        )
 
     rows = []
     for n_trees in (200, 1000):
@@ -224,9 +246,13 @@ def grow_one(who: str, n_rows: int, n_columns: int, n_threads: int) -> dict[str,
     fits[who](N_TREES, X, y)
     seconds = time.perf_counter() - began
     return {
-        "who": who, "rows": n_rows, "columns": n_columns, "threads": n_threads,
-        "seconds": seconds, "megabytes": peak_megabytes() - before,
-    }  # fmt: skip
+        "who": who,
+        "rows": n_rows,
+        "columns": n_columns,
+        "threads": n_threads,
+        "seconds": seconds,
+        "megabytes": peak_megabytes() - before,
+    }
 
 
 def growth(run: Run) -> list[Row]:
@@ -248,11 +274,16 @@ def growth(run: Run) -> list[Row]:
             times = seconds[who, large] / seconds[who, small]
             ratio, exponent = times * small / large, math.log(times) / math.log(large / small)
             bar, met = ("<= 1.3 x", ratio <= 1.3) if who == "ours" else ("", None)
-            rows.append(Row(
-                f"{who}, {n_threads} threads: seconds a million rows, {large:,} against {small:,}",
-                f"{ratio:.2f} x (exponent {exponent:.2f})", bar, met,
-                {"ratio": ratio, "exponent": exponent},
-            ))  # fmt: skip
+            rows.append(
+                Row(
+                    f"{who}, {n_threads} threads: seconds a million rows, "
+                    f"{large:,} against {small:,}",
+                    f"{ratio:.2f} x (exponent {exponent:.2f})",
+                    bar,
+                    met,
+                    {"ratio": ratio, "exponent": exponent},
+                )
+            )
     return rows
 
 
@@ -288,10 +319,14 @@ def grow_method(who: str, n_rows: int, n_columns: int, n_trees: int) -> dict[str
     model.predict_uncertainty(X[new])
     predicted = time.perf_counter()
     return {
-        "who": who, "rows": n_rows, "columns": n_columns, "trees": n_trees,
-        "seconds": fitted - began, "predict_seconds": predicted - fitted,
+        "who": who,
+        "rows": n_rows,
+        "columns": n_columns,
+        "trees": n_trees,
+        "seconds": fitted - began,
+        "predict_seconds": predicted - fitted,
         "megabytes": peak_megabytes() - before,
-    }  # fmt: skip
+    }
 
 
 def methods(run: Run) -> list[Row]:
@@ -303,23 +338,34 @@ def methods(run: Run) -> list[Row]:
             sizes = {**BASE, axis: size}
             sizes["rows"] = run.rows(sizes["rows"])
             shown = {
-                **sizes, "trees": BOOSTED_SOFT_TREES[size] if who == "VSGBM" else sizes["trees"]
-            }  # fmt: skip
+                **sizes,
+                "trees": BOOSTED_SOFT_TREES[size] if who == "VSGBM" else sizes["trees"],
+            }
             what = f"{who}: {shown['rows']:,} x {shown['columns']}"
             what += "" if who == "VST" else f", {shown['trees']} trees"
             arguments = (sizes["rows"], sizes["columns"], sizes["trees"])
             cost = run.once(what, partial(in_fresh_process, grow_method, who, *arguments))
             seconds.append(cost["seconds"])
-            rows.append(Row(
-                what,
-                f"fit {cost['seconds']:.3g} s, 1,000 rows {cost['predict_seconds']:.3g} s, "
-                f"{cost['megabytes']:.0f} MB", "", None, cost,
-            ))  # fmt: skip
+            rows.append(
+                Row(
+                    what,
+                    f"fit {cost['seconds']:.3g} s, 1,000 rows {cost['predict_seconds']:.3g} s, "
+                    f"{cost['megabytes']:.0f} MB",
+                    "",
+                    None,
+                    cost,
+                )
+            )
         exponent = math.log(seconds[-1] / seconds[-2]) / math.log(AXES[axis][-1] / AXES[axis][-2])
-        rows.append(Row(
-            f"{who}: exponent along {axis}, the last two sizes", f"{exponent:.2f}", "", None,
-            {"exponent": exponent},
-        ))  # fmt: skip
+        rows.append(
+            Row(
+                f"{who}: exponent along {axis}, the last two sizes",
+                f"{exponent:.2f}",
+                "",
+                None,
+                {"exponent": exponent},
+            )
+        )
     return rows
 
 

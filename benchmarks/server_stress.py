@@ -38,8 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Row, report
-from benchmarks.sessions import megabytes
+from benchmarks.report import Row, megabytes, report
 from tests.browser.conftest import free_port, stop_server
 from tests.server_client import MOVABLE, Client
 
@@ -68,10 +67,13 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], str, list[str]]:
     command = [sys.executable, "-m", "streamlit", "run", str(SERVER), f"--server.port={port}"]
     command += ["--server.address=127.0.0.1", "--server.headless=true"]
     process = subprocess.Popen(
-        command, cwd=SERVER.parent, env=environment, stdout=subprocess.PIPE,
+        command,
+        cwd=SERVER.parent,
+        env=environment,
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE,) * 2),
-    )  # fmt: skip
+    )
     log: list[str] = []
 
     def collect() -> None:
@@ -306,8 +308,13 @@ def main() -> None:
                 not wrong and numbers["alive"],
                 {"errors": len(wrong), "alive": numbers["alive"]},
             ),
-            Row("the file that was open all the time", "there" if numbers["kept"] else "lost",
-                "there", numbers["kept"], {}),
+            Row(
+                "the file that was open all the time",
+                "there" if numbers["kept"] else "lost",
+                "there",
+                numbers["kept"],
+                {},
+            ),
             Row(
                 f"memory of the last fifth of the time ({last:.0f} MB) against the middle one "
                 f"({middle:.0f} MB)",
@@ -328,7 +335,7 @@ def main() -> None:
             ),
         ],
         options.json,
-    )  # fmt: skip
+    )
     if wrong or not numbers["alive"]:
         sys.exit(1)
 

@@ -179,9 +179,14 @@ def _row(case: Streamed, drags: list[Drag]) -> Row:
         f"processor {served:.0f} ms in the server, {drawn:.0f} in the page)",
         bar=f"{case.bar:g} a second",
         met=rate >= case.bar,
-        numbers={"per_second": rate, "median_gap_ms": middle, "slowest_gap_ms": slow,
-                 "server_ms": served, "page_ms": drawn},
-    )  # fmt: skip
+        numbers={
+            "per_second": rate,
+            "median_gap_ms": middle,
+            "slowest_gap_ms": slow,
+            "server_ms": served,
+            "page_ms": drawn,
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -75,9 +75,20 @@ def measure(
     source, out = folder / f"rows.{form}", folder / f"scored.{form}"
     make_file(source, n_rows, n_columns)
     seconds, busy, peak, output = run_command(
-        ["score", str(source), str(source), "--target", "y", "--stream", "--train-rows",
-         str(train_rows), "--out", str(out), *more]
-    )  # fmt: skip
+        [
+            "score",
+            str(source),
+            str(source),
+            "--target",
+            "y",
+            "--stream",
+            "--train-rows",
+            str(train_rows),
+            "--out",
+            str(out),
+            *more,
+        ]
+    )
     print(output, file=sys.stderr)
     if form == "parquet":
         assert parquet.ParquetFile(out).metadata.num_rows == n_rows
@@ -90,10 +101,18 @@ def measure(
         f"{n_rows / seconds:,.0f} rows/s",
         f"<= {MOST_BYTES / 2**30:.1f} GB",
         peak <= MOST_BYTES,
-        {"format": form, "rows": n_rows, "columns": n_columns, "train_rows": train_rows,
-         "seconds": seconds, "busy_seconds": busy, "peak_bytes": peak,
-         "in_bytes": sizes[0], "out_bytes": sizes[1]},
-    )  # fmt: skip
+        {
+            "format": form,
+            "rows": n_rows,
+            "columns": n_columns,
+            "train_rows": train_rows,
+            "seconds": seconds,
+            "busy_seconds": busy,
+            "peak_bytes": peak,
+            "in_bytes": sizes[0],
+            "out_bytes": sizes[1],
+        },
+    )
 
 
 def main() -> None:

@@ -15,8 +15,6 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from benchmarks.tables import writing
-from benchmarks.tables.board import read_board
 from docs.play import gallery, play_files
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.methods import METHODS
@@ -30,6 +28,7 @@ SHOWN = {
     "CITATION.cff": "citation.txt",
     "LICENSE": "license.txt",
     "gbuq_core/glossary.py": "glossary.md",
+    "benchmarks/papers.csv": "papers.csv",
     "demos/nano.py": "demos/nano.txt",
     **{f"demos/{path.name}": f"demos/{path.name}" for path in (ROOT / "demos").glob("*.png")},
 }
@@ -108,8 +107,4 @@ def methods_table() -> str:
 # What stands in a page's text where a table is filled in.
 MARKERS = {
     "<!-- methods -->": methods_table,
-    "<!-- scoreboard: summary -->": lambda: writing.write_summary(read_board()),
-    "<!-- scoreboard: bars -->": lambda: writing.write_bars(read_board()),
-    "<!-- scoreboard: differences -->": lambda: writing.write_differences(read_board()),
-    "<!-- scoreboard: tables -->": lambda: writing.write_tables(read_board()),
 }

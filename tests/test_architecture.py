@@ -41,7 +41,7 @@ RULES = {
     rules.streamlit_only_in_the_app: [
         ("gbuq_core/jobs.py", "def f():\n    import streamlit as st"),
         ("demos/heart.py", "from streamlit import write"),
-        ("benchmarks/boosting.py", "from pages._ui import canvas"),
+        ("benchmarks/start.py", "from pages._ui import canvas"),
     ],
     rules.imports_point_down: [
         ("gbuq_core/metrics/crps.py", "from gbuq_core.boosting import BoostedEnsembleRegressor"),

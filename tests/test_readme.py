@@ -207,11 +207,6 @@ def test_a_project_is_kept_as_the_guide_says(tmp_path, monkeypatch):
     assert "knowledge_uncertainty" in names["scored"].frame
 
 
-def test_the_scoreboard_chooses_a_method_as_its_guide_says():
-    ranking = run("scoreboard.md")["ranking"]
-    assert ranking.methods[0].method == "stacked"
-
-
 def test_no_guide_has_python_that_is_not_run():
     """Each file with Python in it has a test here, or in the room that it is about."""
     tested = Path(__file__).read_text(encoding="utf-8")

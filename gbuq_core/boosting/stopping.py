@@ -41,7 +41,7 @@ from gbuq_core.validation import check_choice, check_number
 
 STOPPINGS = ("two_clocks", "early")
 FEWEST_ROWS = 40  # fewer say nothing about the number of trees
-MEAN_WEIGHT = 100.0  # what "auto" means; see benchmarks/calibration.py
+MEAN_WEIGHT = 100.0  # what "auto" means
 _MORE_LEVELS, _MOST_LEVELS = 4, 10  # that "auto" tries
 _MOST_GROWN = 4  # times the trees asked for, where no clock stops before
 _LEAST_GAIN = 0.01  # nats a row, for two levels more

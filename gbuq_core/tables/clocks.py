@@ -10,9 +10,8 @@ enough and probabilities honest is chosen by other rows than those it is used fo
 are in groups (the folds, or the two halves of a held-out fifth), and each group has the factor and
 the tails that the other groups chose. The temperature of classes scales knowledge uncertainty too;
 a fold's rows are dealt into parts for it, so that it is chosen by nearly all rows and differs
-little. What the shared trees flatter is measured in ``benchmarks/folds.py``. In a split by time,
-nothing about a group is chosen by later ones: each has the clocks that the earlier groups chose,
-and its knowledge uncertainty may have another size.
+little. In a split by time, nothing about a group is chosen by later ones: each has the clocks that
+the earlier groups chose, and its knowledge uncertainty may have another size.
 """
 
 from __future__ import annotations

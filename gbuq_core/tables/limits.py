@@ -1,7 +1,7 @@
 """What a file may hold, told before it is parsed: a small file can unpack to a very large table.
 
 Within these limits a file takes at most 2 GB of memory and ten seconds of one core to read and to
-describe (``python -m benchmarks.reading`` measures the worst files that we know).
+describe; the tests measure the worst files that we know.
 """
 
 from __future__ import annotations

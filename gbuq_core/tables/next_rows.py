@@ -8,8 +8,7 @@ their weights, as a Gaussian process would, and so on. A copy of a chosen row ha
 
 This is the greedy search for the likeliest set of a determinantal point process, with the weights
 as qualities (Kulesza and Taskar 2012; Chen, Zhang and Zhou 2018), and the steps are those of a
-pivoted Cholesky factorisation. The sum of the two weights is our own choice. What the rule brings
-against random rows is measured by ``benchmarks/own_tables.py --only next_rows``.
+pivoted Cholesky factorisation. The sum of the two weights is our own choice.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import folds, own_tables
+from benchmarks import own_tables
 from benchmarks.store import Store
 from gbuq_core.tables import ScorePlan
 
@@ -40,51 +40,16 @@ def test_the_tail_is_the_upper_quarter_of_the_column_of_most_values(table):
 
 def test_results_are_kept_and_judged(table, tmp_path, monkeypatch):
     table.to_csv(tmp_path / "concrete.csv.gz", index=False)
-    table.assign(**{f"x{k}": 50.0 + table[f"x{k}"] for k in range(8)}).to_csv(
-        tmp_path / "protein.csv.gz", index=False
-    )
     store = Store(tmp_path / "kept.json", {"version": 1})
-    sections = ["moved", "tail", "foreign"]
+    sections = ["moved", "tail"]
     own_tables.run(store, tmp_path, ["concrete"], sections, 200)
-    assert sorted(store.results) == ["concrete/0/moved", "concrete/0/tail", "protein/0/foreign"]
+    assert sorted(store.results) == ["concrete/0/moved", "concrete/0/tail"]
     monkeypatch.setattr(own_tables, "run_moved", None)  # what is kept is not run again
     own_tables.run(store, tmp_path, ["concrete"], sections, 200)
     rows = {row.what: row for row in own_tables.rows_of(store, ["concrete"])}
     assert rows["concrete, +3 std: AUROC"].met
     assert rows["concrete, one column +10 std: AUROC"].met
     assert not rows["concrete, permuted: AUROC"].met  # its columns are independent
-    assert rows["rows of protein above .9, learnt from concrete"].met
-
-
-def test_the_quick_set_is_timed_part_by_part(tmp_path):
-    store = Store(tmp_path / "kept.json", {"version": 1})
-    store.put("made up/0/quick", own_tables.run_quick(n_rows=120, n_columns=3))
-    (row,) = own_tables.rows_of(store, [])
-    assert row.what == "10,000 x 20: the quick set from bytes to table"
-    assert "SGLB" in row.measured
-    times = store.results["made up/0/quick"]
-    assert set(times["parts"]) == {"reading", "SGLB", "kNN", "unfamiliarity"}
-    assert times["seconds"] == pytest.approx(sum(wall for wall, _ in times["parts"].values()))
-
-
-def test_knowledge_is_compared_between_folds_and_seeds(table, tmp_path, monkeypatch):
-    few = table.iloc[:60]
-    plan = ScorePlan(ensemble="virtual", n_trees=30, depth=2)
-    monkeypatch.setattr(folds, "ScorePlan", lambda seed, **given: replace(plan, seed=seed))
-    store = Store(tmp_path / "kept.json", {"version": 1})
-    for seed in range(2):
-        result = folds.run_ensemble("made up", few, "virtual", seed)
-        assert result["ratio"] >= 1.0
-        assert 1.0 < result["chance"] < result["chance 95"]
-        assert result["nested"] != result["nll"]
-        assert abs(result["nested"] - result["nll"]) < 0.5
-        assert len(result["top"]) == 3
-        store.put(f"made up/{seed}/folds virtual", result)
-    rows = folds.fold_rows(store.results, ["made up"])
-    assert [row.what.split(": ")[1].split(",")[0] for row in rows] == [
-        "largest over smallest median K of the folds", "NLL (nats)", "top 5 % by K",
-    ]  # fmt: skip
-    assert folds.fold_rows({}, ["made up"]) == []
 
 
 def test_second_files_are_drawn_honestly_and_shifted(table, tmp_path, monkeypatch):

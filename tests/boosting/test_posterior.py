@@ -1,10 +1,10 @@
 """Members at the temperature "posterior" are draws from it: their spread against exact ones."""
 
+import exact_posterior as posterior
 import numpy as np
 import pytest
 from boosting_parts import KINDS
 
-from benchmarks import posterior
 from gbuq_core import BoostedEnsembleClassifier
 
 # From 800 draws on, a sample std is off by 1 / sqrt(1600) = 2.5 %, so the bar, 10 %, is four

@@ -11,8 +11,8 @@ from types import ModuleType
 import numpy as np
 import pyarrow as pa
 import pytest
+from hostile_tables import ATTACKS, MB, MOST_MB, MOST_SECONDS, grid, measure_apart, written
 
-from benchmarks.reading import ATTACKS, MB, MOST_MB, MOST_SECONDS, grid, measure_apart, written
 from gbuq_core.errors import TableError
 from gbuq_core.tables import (
     decoding,
@@ -132,6 +132,6 @@ def test_a_column_of_codes_is_told_from_one_of_numbers_by_a_sample():
     assert schema.column("w").n_distinct == 97
 
 
-def test_the_benchmarks_grid_is_a_table():
+def test_the_grid_is_a_table():
     table = read_table(grid(20, 3, (49, 58)))
     assert (table.n_rows, table.names) == (20, ["c0", "c1", "c2"])

@@ -6,9 +6,9 @@ import zipfile
 
 import pyarrow as pa
 import pytest
+from hostile_tables import sheet_of, workbook
 from table_parts import workbook_of
 
-from benchmarks.reading import sheet_of, workbook
 from gbuq_core.errors import InvalidData, TableError
 from gbuq_core.tables import (
     ReadOptions,

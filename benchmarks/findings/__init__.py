@@ -1,1 +1,0 @@
-"""Experiments behind benchmarks/FINDINGS.md, one module a question."""
