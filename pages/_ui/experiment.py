@@ -136,9 +136,17 @@ def _show_single(
 
     claims, paper = _check(record, run) if record.checked else (None, None)
     _tell_drawn(
-        page, record, run, sections, acts(run), claims, below_why,
-        complete=answer.fresh, costs=_say_cost(answer), paper=paper,
-    )  # fmt: skip
+        page,
+        record,
+        run,
+        sections,
+        acts(run),
+        claims,
+        below_why,
+        complete=answer.fresh,
+        costs=_say_cost(answer),
+        paper=paper,
+    )
     send_tables(record.name, record.packed(run, kept))
 
 
@@ -198,11 +206,15 @@ def _show_compared(
         with page.fold(WHY):
             _look_inside(record, state, values, answers)
     _tell_drawn(
-        page, record, run, sections, {},
+        page,
+        record,
+        run,
+        sections,
+        {},
         scored=bool(ready),
         complete=len(ready) == len(answers),
         costs=list_costs(record, settings, shown),
-    )  # fmt: skip
+    )
     if record.trials:
         with page.fold(PAPER):
             draw_trials(record, state, values, others, alone)
@@ -291,11 +303,15 @@ def _ask_behind(
     works = record.behind(run, kept) if start else ()
     requests = [
         Request(
-            work.slot, work.key, in_thread(work.make), work.label, work.seconds,
+            work.slot,
+            work.key,
+            in_thread(work.make),
+            work.label,
+            work.seconds,
             stored=None if work.stored is None else lambda work=work: work.stored,
         )
         for work in works
-    ]  # fmt: skip
+    ]
     answers = ask(requests, others=slots)
     with page.fold(PAPER if record.behind_statements else COMPARE):
         named = [each for each in answers if each.request.label]
@@ -343,9 +359,13 @@ def _single_request(record: Single, settings: Any, quick: bool = False) -> Reque
         return Request(record.name, (record.name, plan, "quick"), work, record.label)
     stored = record.stored(settings)
     return Request(
-        record.name, (record.name, plan), in_thread(record.fit, plan), record.label,
-        record.estimate(plan), stored=None if stored is None else lambda: stored,
-    )  # fmt: skip
+        record.name,
+        (record.name, plan),
+        in_thread(record.fit, plan),
+        record.label,
+        record.estimate(plan),
+        stored=None if stored is None else lambda: stored,
+    )
 
 
 def _look_at(record: Single, settings: Any, answer: Answer) -> Any:

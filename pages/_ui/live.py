@@ -21,19 +21,33 @@ from pages._ui.kept import kept
 from pages._ui.url_state import PageState
 
 COLOURS = Knob(
-    "colours", "Colours span", "choice", FRAME_SCALES[0], choices=FRAME_SCALES, group="picture",
+    "colours",
+    "Colours span",
+    "choice",
+    FRAME_SCALES[0],
+    choices=FRAME_SCALES,
+    group="picture",
     brief="Colours",
     help="All frames: a colour means the same value in the whole run. This frame: each frame uses "
     "all colours.",
-)  # fmt: skip
+)
 EVERY = Knob(
-    EVERY_KEY, "All maps", "switch", False, group="picture",
+    EVERY_KEY,
+    "All maps",
+    "switch",
+    False,
+    group="picture",
     help="Shows every map at once, instead of the truth and one map.",
-)  # fmt: skip
+)
 FOCUS = Knob(
-    "focus", "Only where rows are", "switch", False, group="picture", brief="Only rows",
+    "focus",
+    "Only where rows are",
+    "switch",
+    False,
+    group="picture",
+    brief="Only rows",
     help="Shows the part of the maps that holds the training rows.",
-)  # fmt: skip
+)
 
 _MEMBERS = st.components.v2.component("gbuq_members", js=members_source(), isolate_styles=True)
 _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
@@ -49,9 +63,14 @@ def map_knob(names: Iterable[str]) -> Knob:
     ('automatic', 'SGLB: data')
     """
     return Knob(
-        MAP, "Map", "choice", _FIRST, choices=(_FIRST, *names), group="picture",
+        MAP,
+        "Map",
+        "choice",
+        _FIRST,
+        choices=(_FIRST, *names),
+        group="picture",
         help="The map beside the truth.",
-    )  # fmt: skip
+    )
 
 
 def names_of_kinds(labels: Iterable[str]) -> tuple[str, ...]:

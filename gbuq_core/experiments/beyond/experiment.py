@@ -106,8 +106,18 @@ def answer_beyond(fit: BeyondFit) -> str:
 
 def scores_section(fit: BeyondFit) -> Section:
     """Coverage, CRPS and width inside and outside the rows."""
-    head = ("Model", "Held among the rows", "left", "in the gap", "right", "outside",
-            "CRPS among the rows", "outside", "Width among the rows", "outside")  # fmt: skip
+    head = (
+        "Model",
+        "Held among the rows",
+        "left",
+        "in the gap",
+        "right",
+        "outside",
+        "CRPS among the rows",
+        "outside",
+        "Width among the rows",
+        "outside",
+    )
     lines = [
         (
             score.label,

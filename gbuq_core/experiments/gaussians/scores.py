@@ -186,8 +186,9 @@ _TRAPPED = Threshold("number of modes visited", TRAPPED, NEARLY_TRAPPED)
 _EXPLORES = Threshold(
     "number of modes visited", PAPER_MODES, PAPER_MODES / 2, more=MOST_PAPER_MODES
 )
-_ALIKE = Threshold("difference of the modes explored", SIMILAR, NEARLY_SIMILAR, unit=" %",
-                   times=100.0)  # fmt: skip
+_ALIKE = Threshold(
+    "difference of the modes explored", SIMILAR, NEARLY_SIMILAR, unit=" %", times=100.0
+)
 
 
 def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:

@@ -73,9 +73,19 @@ def intervals_section(
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
     beside = any(math.isfinite(score.paper_crps) for score in scores)
     lines: list[tuple[str, ...]] = [
-        ("Method", "CRPS / paper" if beside else "CRPS", "Excess CRPS", *levels,
-         _thirds_head(scores), "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
-    ]  # fmt: skip
+        (
+            "Method",
+            "CRPS / paper" if beside else "CRPS",
+            "Excess CRPS",
+            *levels,
+            _thirds_head(scores),
+            "RMSE of the mean",
+            "RMSE of the std",
+            "Fit, s",
+            "Scores, s",
+            "MB",
+        )
+    ]
     off: list[tuple[int, int]] = []
     for score in scores:
         covered = [_covered(c) for c in score.coverage] or [_NONE] * len(levels)
@@ -389,11 +399,13 @@ def _join(
     depends = (settings.conformal, settings.level)
     scores = tuple(
         keep(
-            f"heteroscedastic:score:{fit.method}", [fit, measure], depends,
+            f"heteroscedastic:score:{fit.method}",
+            [fit, measure],
+            depends,
             partial(score_heteroscedastic, fit, measure, settings),
         )
         for fit, _, measure in ready
-    )  # fmt: skip
+    )
     return run._replace(scores=sort_scores(scores, values.sort))
 
 

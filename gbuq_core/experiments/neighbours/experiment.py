@@ -285,8 +285,9 @@ def _why(run: NeighboursRun) -> Rows:
     families = family_figure(run)
     heading = f"{title_of(run)}: what the neighbours say"
     return [
-        (Section(heading=heading, curves=families), _ranking_section(run)), reasons_section(run)
-    ]  # fmt: skip
+        (Section(heading=heading, curves=families), _ranking_section(run)),
+        reasons_section(run),
+    ]
 
 
 def _ranking_section(run: NeighboursRun) -> Section:
@@ -341,21 +342,27 @@ def _look(fit: NeighboursFit, settings: NeighboursSettings, keep: Keep) -> Neigh
         look = keep("neighbours-look", [fit], seen.x, lambda: look_stored(opening, seen))
         return NeighboursRun(seen, fit, opening.search, view, look, ranked=opening.ranked)
     search = keep(
-        "neighbours-search", [fit], search_key(fit, settings),
+        "neighbours-search",
+        [fit],
+        search_key(fit, settings),
         lambda: search_neighbours(fit, settings),
-    )  # fmt: skip
+    )
     plain = replace(bare(settings), compare=())
     view = keep("neighbours-view", [search], plain, lambda: view_neighbours(fit, search, plain))
     view = replace(view, settings=settings)
     ranked = keep(
-        "neighbours-ranked", [search], (view.setting, settings.calibrate, settings.scoring),
+        "neighbours-ranked",
+        [search],
+        (view.setting, settings.calibrate, settings.scoring),
         lambda: rank_families(fit, search, view),
-    )  # fmt: skip
+    )
     best = ranked if settings.family == BEST_FAMILY else None
     look = keep(
-        "neighbours-look", [search], (plain, settings.point, settings.row, settings.family),
+        "neighbours-look",
+        [search],
+        (plain, settings.point, settings.row, settings.family),
         lambda: look_at(fit, search, settings, view, best),
-    )  # fmt: skip
+    )
     return NeighboursRun(settings, fit, search, view, look, ranked=ranked)
 
 
@@ -368,11 +375,12 @@ def _packed(run: NeighboursRun, keep: Keep) -> dict[str, bytes]:
     makers: Mapping[str, tuple[Any, Hashable, Callable[[], Any]]] = {
         "leaves": (fit, None, partial(leaf_table, fit)),
         "scales": (
-            search, scale_name(fit, search, settings),
+            search,
+            scale_name(fit, search, settings),
             partial(scale_table, fit, search, settings, KS),
         ),
         "trees": (fit, tree_name(fit, settings), partial(tree_table, fit, settings, SHARES)),
-    }  # fmt: skip
+    }
     downloads = {}
     for name, (of, depends, make) in makers.items():
         table = make if opening is None else partial(getattr, opening, name)

@@ -257,12 +257,18 @@ def _columns_of(choice: TableChoice) -> tuple[Knob, ...]:
 
     return tuple(
         Knob(
-            f"{choice.key}_{axis}", f"Column {way}", "choice", default,
+            f"{choice.key}_{axis}",
+            f"Column {way}",
+            "choice",
+            default,
             choices=tuple(choice.columns),
-            group="data", needs=_OF_TABLE, when=is_chosen, plain=True,
+            group="data",
+            needs=_OF_TABLE,
+            when=is_chosen,
+            plain=True,
         )
         for axis, way, default in zip("xy", ("across", "upwards"), choice.default, strict=True)
-    )  # fmt: skip
+    )
 
 
 COLUMNS = {choice.key: _columns_of(choice) for choice in TABLES}
@@ -314,13 +320,17 @@ def _look(first: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyR
         settings = first_view(settings)
     maps = _maps_of(first, settings, keep)
     view = keep(
-        "novelty-view", [maps], (settings.maps, settings.compared, settings.show),
+        "novelty-view",
+        [maps],
+        (settings.maps, settings.compared, settings.show),
         lambda: view_novelty(fit, maps, settings),
-    )  # fmt: skip
+    )
     look = keep(
-        "novelty-look", [maps], (settings.cell, settings.drawn),
+        "novelty-look",
+        [maps],
+        (settings.cell, settings.drawn),
         lambda: LOOK.find(FIRST) if fit.opening is not None else explain_place(fit, maps, settings),
-    )  # fmt: skip
+    )
     words = keep("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
     return NoveltyRun(settings, fit, maps, view, look, words)
 

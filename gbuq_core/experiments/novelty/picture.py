@@ -226,9 +226,14 @@ def _dots(fit: NoveltyFit) -> Points:
     few = np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(np.int64)
     group = rows.y[few].astype(np.int64) if classes else np.zeros(len(few), dtype=np.int64)
     return Points(
-        rows.X[few, 0], rows.X[few, 1], group % len(CLASS_COLOURS),
-        tuple(classes) or ("training rows",), CLASS_COLOURS, radius=1.5, opacity=0.8,
-    )  # fmt: skip
+        rows.X[few, 0],
+        rows.X[few, 1],
+        group % len(CLASS_COLOURS),
+        tuple(classes) or ("training rows",),
+        CLASS_COLOURS,
+        radius=1.5,
+        opacity=0.8,
+    )
 
 
 def _columns(n: int) -> int:

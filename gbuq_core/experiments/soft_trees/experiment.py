@@ -142,10 +142,16 @@ def soft_trees_curves_csv(run: SoftTreesRun) -> str:
         (view.label, *row)
         for view in run.views
         for row in zip(
-            view.x, view.loc, view.total, view.data, view.knowledge, truth, run.data.support,
+            view.x,
+            view.loc,
+            view.total,
+            view.data,
+            view.knowledge,
+            truth,
+            run.data.support,
             strict=True,
         )
-    )  # fmt: skip
+    )
     return csv_text(names, rows)
 
 
@@ -239,19 +245,25 @@ def _figure(
         panel = LinesPanel(each.method, each.view, each.note)
         if keep and each.view is not None and behind and (each.fit.opening is None or each.fresh):
             more, moments = keep(
-                f"soft-trees:ahead:{each.method}", [each.fit], (behind, settings.draw_seed),
+                f"soft-trees:ahead:{each.method}",
+                [each.fit],
+                (behind, settings.draw_seed),
                 partial(moments_by_draws, each.fit, settings, behind),
-            )  # fmt: skip
+            )
             panel = panel._replace(more=more[: LINES[-1]], moments=moments)
         panels.append(panel)
     # the bands of a process are exact
     drawn = any(METHODS[each.method].family != "process" for each in seen)
     own = settings.data == OWN and from_values(SoftTreesSettings, vars(values)).data == OWN
     return functions_figure(
-        data_of(settings), panels, settings,
-        place=own, focus=values.focus, height=_HEIGHT,
+        data_of(settings),
+        panels,
+        settings,
+        place=own,
+        focus=values.focus,
+        height=_HEIGHT,
         knobs=[knob for knob in knobs if knob.key in _BAR and (drawn or knob.key != "draws")],
-    )  # fmt: skip
+    )
 
 
 def _run(
@@ -265,11 +277,13 @@ def _run(
     run = SoftTreesRun(settings, data_of(settings), tuple(fits), tuple(views))
     scores = [
         keep(
-            f"soft-trees:score:{fit.method}", [fit, view], None,
+            f"soft-trees:score:{fit.method}",
+            [fit, view],
+            None,
             partial(score_soft_trees, fit, view, settings),
         )
         for fit, view in zip(fits, views, strict=True)
-    ]  # fmt: skip
+    ]
     return run._replace(scores=tuple(scores))
 
 

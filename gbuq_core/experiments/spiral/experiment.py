@@ -215,9 +215,12 @@ ALONG = Knob("along", "Along it", "choice", "knowledge", choices=UNCERTAINTY_KIN
 POINT_OPEN = Knob("one_point", "One point", "switch", True, group="page")
 WALK_OPEN = Knob("walk", "A walk out of the data", "switch", True, group="page")
 CYCLES_OPEN = Knob(
-    "first_cycles", "How much knowledge uncertainty comes from the first cycles", "switch", True,
+    "first_cycles",
+    "How much knowledge uncertainty comes from the first cycles",
+    "switch",
+    True,
     group="page",
-)  # fmt: skip
+)
 
 
 def _line_of(sheet: PanelSheet, values: SimpleNamespace) -> PanelSheet:

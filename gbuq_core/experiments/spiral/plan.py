@@ -170,9 +170,15 @@ class SpiralSettings(ensembles.OfEnsembles):
 # Narrow arms, with gaps between them to find, and trees of a forest that can learn them.
 FIRST = SpiralSettings(noise=0.2, forest_depth=20)
 PAPER = SpiralSettings(
-    methods=("sglb", "virtual_sglb", "csglb"), rows=1500, members=20, trees=1000, chain_trees=2000,
-    step=50, start=0.5, cycle=200,
-)  # fmt: skip
+    methods=("sglb", "virtual_sglb", "csglb"),
+    rows=1500,
+    members=20,
+    trees=1000,
+    chain_trees=2000,
+    step=50,
+    start=0.5,
+    cycle=200,
+)
 
 
 def forest_trees(plan: SpiralSettings) -> int:

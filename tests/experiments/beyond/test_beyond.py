@@ -53,9 +53,9 @@ def test_scores_are_those_of_drawn_values(fit):
         assert score.coverage.outside == pytest.approx(held[~fit.inside].mean(), abs=0.02)
         std = np.sqrt(estimate.data + estimate.knowledge)
         for at, crps in ((fit.inside, score.crps.inside), (~fit.inside, score.crps.outside)):
-            drawn = crps_gaussian(y[:, at].ravel(), *(
-                np.tile(part[at], len(draws)) for part in (estimate.mean, std)
-            ))  # fmt: skip
+            drawn = crps_gaussian(
+                y[:, at].ravel(), *(np.tile(part[at], len(draws)) for part in (estimate.mean, std))
+            )
             assert crps == pytest.approx(drawn, rel=0.03)
 
 

@@ -31,9 +31,11 @@ FRAMES = np.array([10, 20])
 INSIDE = np.zeros((N, N), dtype=bool)
 INSIDE[1:-1, 1:-1] = True
 TRUTH = SimpleNamespace(
-    data_uncertainty=np.full((N, N), 0.2), density=np.where(INSIDE, 1e-5, 1e-9),
-    in_support=INSIDE, proba=np.full((3, N, N), 1 / 3),
-)  # fmt: skip
+    data_uncertainty=np.full((N, N), 0.2),
+    density=np.where(INSIDE, 1e-5, 1e-9),
+    in_support=INSIDE,
+    proba=np.full((3, N, N), 1 / 3),
+)
 
 
 def maps_of(method="sglb", n_trees=(10, 20), data=0.3, knowledge=0.04):
@@ -41,17 +43,27 @@ def maps_of(method="sglb", n_trees=(10, 20), data=0.3, knowledge=0.04):
     share = (n_trees / n_trees[-1])[:, None, None]
     data, knowledge = np.full((N, N), data) * share, np.full((N, N), knowledge) * share
     return SimpleNamespace(
-        method=method, n_trees=n_trees, total=data + knowledge, data=data, knowledge=knowledge,
+        method=method,
+        n_trees=n_trees,
+        total=data + knowledge,
+        data=data,
+        knowledge=knowledge,
         fit=SimpleNamespace(trace=None),  # no strips below the maps
-    )  # fmt: skip
+    )
 
 
 def growth_of(method="csglb", n_trees=20, members=(10, 20)):
     trees = np.arange(1, n_trees + 1)
     return SpiralGrowth(
-        method, trees, np.where(trees % 10 < 5, 10.0, 1.0), 1 / trees, [10, n_trees], [0.9, 0.5],
-        members, [(0.0, 9.0), (10.0, 19.0)],
-    )  # fmt: skip
+        method,
+        trees,
+        np.where(trees % 10 < 5, 10.0, 1.0),
+        1 / trees,
+        [10, n_trees],
+        [0.9, 0.5],
+        members,
+        [(0.0, 9.0), (10.0, 19.0)],
+    )
 
 
 def titles_of(sheet):
@@ -61,9 +73,13 @@ def titles_of(sheet):
 def test_a_row_a_method_with_the_truth_first():
     sheet = spiral_sheet(TRUTH, ROWS, [maps_of(), maps_of("csglb")])
     assert titles_of(sheet)[:6] == [
-        "True data uncertainty", "SGLB: total", "SGLB: data", "SGLB: knowledge", "True density",
+        "True data uncertainty",
+        "SGLB: total",
+        "SGLB: data",
+        "SGLB: knowledge",
+        "True density",
         "cSGLB: total",
-    ]  # fmt: skip
+    ]
     assert sheet.columns == 4
     assert sheet.frame_values == [10, 20]
     assert encode_sheet(sheet)
@@ -214,8 +230,11 @@ def test_the_point_and_the_ray_are_on_every_map():
 def test_a_point_has_members_above_their_path():
     sheet = probe_sheet([probe_of("sglb"), probe_of("csglb")])
     assert [strip.title for strip in sheet.strips] == [
-        "SGLB, members", "cSGLB, members", "SGLB, while it grew", "cSGLB, while it grew",
-    ]  # fmt: skip
+        "SGLB, members",
+        "cSGLB, members",
+        "SGLB, while it grew",
+        "cSGLB, while it grew",
+    ]
     assert sheet.strip_columns == 2
     assert list(sheet.strips[2].marks) == []
     assert list(sheet.strips[3].marks) == [10.0, 20.0, 30.0]
