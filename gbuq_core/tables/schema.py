@@ -227,21 +227,18 @@ def _begin(
         plain = as_text(array, Missing(base.missing.texts))
         base = replace(base, decimal=choose_mark(name, plain, clues.mark).decimal)
     text = as_text(array, base.missing)
-    unmatched = _unmatched(base, array)
-    if unmatched:
+    if unmatched := _unmatched(base, array):
         base = replace(base, remarks=(("unmatched", unmatched),))
     return replace(base, n_missing=text.null_count, examples=first_examples(text)), text
 
 
 def _unmatched(base: Column, array: Any) -> str:
     """What to say of values that should be missing but are in no cell; empty if there are none."""
-    nowhere = []
+    nowhere, n_missing = [], as_text(array, Missing(frozenset())).null_count
     for value in base.missing_values:
         own = replace(base, missing_values=(value,)).missing
-        without = as_text(array, Missing(frozenset()))
-        if as_text(array, Missing(frozenset([value]), own.numbers, own.decimal)).null_count == (
-            without.null_count
-        ):
+        found = as_text(array, Missing(frozenset([value]), own.numbers, own.decimal))
+        if found.null_count == n_missing:
             nowhere.append(value)
     if not nowhere:
         return ""
@@ -291,23 +288,19 @@ def _best_numbers(
     where = f"the column {shown(base.name)}"
     if choice.mixed and base.reason != _CHOSEN:
         units = enumerated([f"{unit or 'no unit'} in {n:,}" for unit, n in choice.mixed])
-        remarks.append(
-            (
-                "mixed",
-                f"The cells of {where} are numbers in different units ({units} cells), so it "
-                "is not used: write them in one unit, or choose Kind (--kind): numeric keeps those "
-                f"in {choice.mixed[0][0] or 'no unit'}.",
-            )
+        words = (
+            f"The cells of {where} are numbers in different units ({units} cells), so it "
+            "is not used: write them in one unit, or choose Kind (--kind): numeric keeps those "
+            f"in {choice.mixed[0][0] or 'no unit'}."
         )
+        remarks.append(("mixed", words))
     if choice.n_noted:
-        remarks.append(
-            (
-                "noted",
-                f"{counted(choice.n_noted, 'cell')} of {where} "
-                f"{'has' if choice.n_noted == 1 else 'have'} a mark such as <, + or * beside the "
-                "number, which is read as it stands.",
-            )
+        words = (
+            f"{counted(choice.n_noted, 'cell')} of {where} "
+            f"{'has' if choice.n_noted == 1 else 'have'} a mark such as <, + or * beside the "
+            "number, which is read as it stands."
         )
+        remarks.append(("noted", words))
     base = replace(
         base,
         decimal=mark.decimal,
@@ -380,11 +373,8 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
     n_bad = int(numbers.unreadable.sum())
     n_infinite = int(np.isinf(numbers.values).sum())
     n_known = len(text) - text.null_count
-    reason = base.reason or (
-        f"{n_known - n_bad:,} of {n_known:,} values are numbers."
-        if n_bad
-        else "All of its values are numbers."
-    )
+    all_of = f"{n_known - n_bad:,} of {n_known:,} values are" if n_bad else "All of its values are"
+    reason = base.reason or f"{all_of} numbers."
     finite = numbers.values[np.isfinite(numbers.values)]
     return replace(
         base,
@@ -411,13 +401,11 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
         years = f"{first[1]} to {int(first[1]) + 99}"
         remarks.append(("years", f"The years {where} have two digits and are read as {years}."))
     if (dates.local != dates.values)[~np.isnat(dates.values)].any():
-        remarks.append(
-            (
-                "zones",
-                f"The times {where} are written with their distance from UTC: their days are "
-                "counted in UTC, and month, weekday and hour are those of the place.",
-            )
+        words = (
+            f"The times {where} are written with their distance from UTC: their days are "
+            "counted in UTC, and month, weekday and hour are those of the place."
         )
+        remarks.append(("zones", words))
     days = date_part(dates.values, "days")
     known = days[~np.isnan(days)]
     written = (
