@@ -66,6 +66,7 @@ __all__ = [
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 _LOWEST_PRIORITY = 19  # of the scheduler: it gives such a thread the time that is left
+_NEARLY = 0.99  # of a job that has not ended
 _LOOK_SECONDS = 0.25  # how long a job in the background may miss that it can go on
 
 
@@ -108,8 +109,8 @@ class Job:
 
     @property
     def fraction(self) -> float:
-        """The share of the work that is done, from 0 to 1."""
-        return 1.0 if self.state == "done" else min(1.0, self.done / self.total)
+        """The share of the work that is done; 1 only once the job has ended."""
+        return 1.0 if self.state == "done" else min(_NEARLY, self.done / self.total)
 
     @property
     def seconds(self) -> float:

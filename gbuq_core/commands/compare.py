@@ -107,18 +107,21 @@ def run(options: argparse.Namespace) -> None:
     check_methods(keys)
     plan = ScorePlan(**given_options(ScorePlan, vars(options)))
 
+    from gbuq_core.jobs import stage
+
     def run(job: Job) -> tuple[tables.Table, tables.MethodComparison, list[tables.SplitQuestion]]:
         table, _ = read(options)
         schema = edited_schema(table, options)
-        comparison = tables.compare_methods(
-            table,
-            options.target,
-            keys,
-            task=options.task,
-            schema=schema,
-            plan=plan,
-            reference=options.reference,
-        )
+        with stage(1.0, span=0.9):
+            comparison = tables.compare_methods(
+                table,
+                options.target,
+                keys,
+                task=options.task,
+                schema=schema,
+                plan=plan,
+                reference=options.reference,
+            )
         split = plan.split, plan.split_column
         training = tables.prepare_training(table, schema, options.target, options.task, *split)
         return table, comparison, tables.ask_about_split(table, training, plan)

@@ -70,7 +70,8 @@ def score_as_asked(options: argparse.Namespace) -> Scoring:
     from gbuq_core.jobs import stage
 
     measures = options.unfamiliarity == "yes"
-    with stage(2.0 if measures else 1.0):
+    asks = 0.0 if options.quiet else 0.2
+    with stage(1.0 + asks + 0.7 * measures):  # measured once
         with stage(1.0, span=1.0):
             scoring = _trained(options) if options.project is None else _restored(options)
             if not options.quiet:
@@ -79,7 +80,8 @@ def score_as_asked(options: argparse.Namespace) -> Scoring:
                 scoring = scoring._replace(warned=(*heavy, *flattered))
         if not options.quiet:
             scored = scoring.scored
-            questions = tables.ask_about_split(scoring.table, scored.training, scored.plan)
+            with stage(1.0, span=asks):
+                questions = tables.ask_about_split(scoring.table, scored.training, scored.plan)
             scoring = scoring._replace(scored=replace(scored, questions=tuple(questions)))
         if measures:
             scored = scoring.scored

@@ -16,7 +16,16 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.inputs import MostProbable, check_fit_data, draw_seed, encode_classes, take_rows
 from gbuq_core.jobs import stage
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.stacking.base import FEWEST_ROWS, Around, Rows, Stacked
+from gbuq_core.stacking.base import (
+    FEWEST_ROWS,
+    NEAR_TAKES,
+    PROCESSES_TAKE,
+    TREES_TAKE,
+    WEIGHTS_TAKE,
+    Around,
+    Rows,
+    Stacked,
+)
 from gbuq_core.stacking.process import Process
 from gbuq_core.stacking.regressor import Voices
 from gbuq_core.stacking.voices import COUNTS, Component
@@ -128,12 +137,14 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
                 f"estimator ({type(model).__name__}) has no predict_proba: pass a classifier."
             )
         prefit = around is not None or not is_owned(model)
-        with stage(3.0):
-            with stage(1.0, span=1.0):
+        of_trees, of_folds = TREES_TAKE[prefit]
+        rest = NEAR_TAKES + PROCESSES_TAKE + of_folds + WEIGHTS_TAKE
+        with stage(of_trees + 1.0 + rest):
+            with stage(1.0, span=of_trees):
                 self.estimator_ = model if prefit else self._fit_trees(model, rows, given)
-            with stage(1.0, span=0.5):
+            with stage(1.0, span=1.0):
                 self._fit_all(rows, codes, targets, around, n_classes)
-            with stage(1.0, span=1.5):
+            with stage(rest):
                 return self._weigh(rows, codes, given, targets, prefit, around)
 
     @property
@@ -264,8 +275,10 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         parts: list[Any] = [None] * len(splits)
         smooth: list[Any] = [None] * len(splits)
         if not alone:
-            places, parts = self._fit_folds_near(rows, codes, splits, around, n_classes)
-            smooth = self._fit_folds_process(rows, targets, splits, around)
+            with stage(1.0, span=NEAR_TAKES):
+                places, parts = self._fit_folds_near(rows, codes, splits, around, n_classes)
+            with stage(1.0, span=PROCESSES_TAKE):
+                smooth = self._fit_folds_process(rows, targets, splits, around)
         pairs = [] if around is None else self._parts_around(around, rows, parts, smooth)
         for law, own in pairs:
             law._codes, law._counts = codes[own], rows.weight[own]
@@ -275,7 +288,7 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         if alone:
             return laws
         chances, judged, fold = [], [], []
-        with stage(float(len(splits))):
+        with stage(float(len(splits)), TREES_TAKE[prefit][1]):
             for k, split in enumerate(splits):
                 mine = self._judged(k, split.held, around)
                 if not len(mine) or len(np.unique(codes[split.fitted])) < 2:

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from gbuq_core.baselines.gaussian_process import one_blas_thread
-from gbuq_core.jobs import advance
+from gbuq_core.jobs import advance, stage
 from gbuq_core.model_files.contents import check_arrays, require
 
 FloatArray = NDArray[np.float64]
@@ -143,10 +143,10 @@ def fit_process(
     start = np.zeros(2 + 2 * n_used)
     start[1] = math.log(0.1)
     start[2 : 2 + n_used] = math.log(max(1.0, math.sqrt(n_used / 4.0)))
-    with one_blas_thread():
+    with one_blas_thread(), stage(_STEPS + 1.0):
         theta = minimize(
             negative_likelihood, start, (rows, targets, noisy), "L-BFGS-B", jac=True,
-            bounds=bounds, options={"maxiter": _STEPS},
+            bounds=bounds, options={"maxiter": _STEPS}, callback=lambda _: advance(1.0),
         ).x  # fmt: skip
         signal, noise = (float(value) for value in np.exp(theta[:2]))
         lengths = np.exp(theta[2 : 2 + n_used])

@@ -25,10 +25,19 @@ from gbuq_core.inputs import (
     take_rows,
     weighted_mean,
 )
-from gbuq_core.jobs import stage
+from gbuq_core.jobs import advance, stage
 from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.stacking.base import FEWEST_ROWS, Around, Rows, Stacked
+from gbuq_core.stacking.base import (
+    FEWEST_ROWS,
+    NEAR_TAKES,
+    PROCESSES_TAKE,
+    TREES_TAKE,
+    WEIGHTS_TAKE,
+    Around,
+    Rows,
+    Stacked,
+)
 from gbuq_core.stacking.law import StackedDistribution
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components
@@ -194,12 +203,14 @@ class StackedRegressor(RegressorMixin, Stacked):
         scaled = ((target - self._centre) / self._spread)[:, None]
         model = self._with_law() if around is None else around.main
         prefit = around is not None or not is_owned(model)
-        with stage(3.0):
-            with stage(1.0, span=1.0):
+        of_trees, of_folds = TREES_TAKE[prefit]
+        rest = NEAR_TAKES + PROCESSES_TAKE + of_folds + WEIGHTS_TAKE
+        with stage(of_trees + 1.0 + rest):
+            with stage(1.0, span=of_trees):
                 self.estimator_ = model if prefit else self._fit_trees(model, rows, target)
-            with stage(1.0, span=0.5):
+            with stage(1.0, span=1.0):
                 self._fit_all(rows, target, scaled, around)
-            with stage(1.0, span=1.5):
+            with stage(rest):
                 return self._weigh(rows, target, scaled, prefit, around)
 
     @property
@@ -321,9 +332,11 @@ class StackedRegressor(RegressorMixin, Stacked):
         parts: list[Any] = [None] * len(splits)
         smooth: list[Any] = [None] * len(splits)
         if not few:
-            places, parts = self._fit_folds_near(rows, y, splits, around)
-            smooth = self._fit_folds_process(rows, scaled, splits, around)
-        with stage(float(len(splits))):
+            with stage(1.0, span=NEAR_TAKES):
+                places, parts = self._fit_folds_near(rows, y, splits, around)
+            with stage(1.0, span=PROCESSES_TAKE):
+                smooth = self._fit_folds_process(rows, scaled, splits, around)
+        with stage(float(len(splits)), TREES_TAKE[prefit][1]):
             for k, split in enumerate(splits):
                 held = np.intersect1d(split.held, self._pool_places)
                 with stage(1.0, span=1.0):
@@ -418,16 +431,28 @@ class StackedRegressor(RegressorMixin, Stacked):
             parts = making.parts(heard.take(slice(len(points))), shares)
             return StackedDistribution.without_moments(parts, self.support_)._cdf(points)
 
-        judged = judge(
-            cdf, len(self._components), y, self.resolution_, points, widths, fold, weight, n_few
-        )
-        means = self._plain_means(heard)
-        self._take_weights(judged, means, y)
-        # Rows of a fold have no say in their own weights.
-        for k, law in enumerate(laws):
-            law._factor = self._factor
-            rest = fold != k
-            law._take_weights(judged.take(rest), means[rest], y[rest])
+        n_laws = 1.0 + len(laws)
+        with stage(2.0 * n_laws):
+            with stage(1.0, span=n_laws):
+                judged = judge(
+                    cdf,
+                    len(self._components),
+                    y,
+                    self.resolution_,
+                    points,
+                    widths,
+                    fold,
+                    weight,
+                    n_few,
+                )
+            means = self._plain_means(heard)
+            self._take_weights(judged, means, y)
+            # Rows of a fold have no say in their own weights.
+            for k, law in enumerate(laws):
+                advance(1.0)
+                law._factor = self._factor
+                rest = fold != k
+                law._take_weights(judged.take(rest), means[rest], y[rest])
 
     def _take_weights(self, judged: Judged, means: FloatArray, y: FloatArray) -> None:
         """Those of the voices, and of their means (n, n_voices)."""

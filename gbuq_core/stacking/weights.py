@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from gbuq_core.calibration.splits import N_FOLDS
-from gbuq_core.jobs import advance
+from gbuq_core.jobs import advance, stage
 from gbuq_core.stacking.voices import Component
 
 FloatArray = NDArray[np.float64]
@@ -182,10 +182,11 @@ def judge(
     grid = np.broadcast_to(points, (n_few, len(points)))
     masses = np.empty((n_components, len(y)))
     cdfs = np.empty((n_components, *grid.shape))
-    for k in range(n_components):
-        below = cdf(k, ends)
-        masses[k] = np.maximum(below[:, 1] - below[:, 0], 1e-12)
-        cdfs[k] = cdf(k, grid)
-        advance(0.0)
+    with stage(n_components):
+        for k in range(n_components):
+            below = cdf(k, ends)
+            masses[k] = np.maximum(below[:, 1] - below[:, 0], 1e-12)
+            cdfs[k] = cdf(k, grid)
+            advance(1.0)
     ahead = (points >= y[:n_few, None]).astype(np.float64)
     return Judged(masses, cdfs, ahead, widths, fold, weight)

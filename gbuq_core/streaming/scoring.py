@@ -243,7 +243,8 @@ def score_in_blocks(
         scorer._numbers = new.numbers if isinstance(new, KeptBlocks) else None
         parts.remember("model", scorer.probe())
         warnings = [*heavy_rows(scorer.base, second=False), *split_warnings(table, training)]
-        questions = tuple(ask_about_split(table, training, settled))
+        with stage(1.0, span=0.0):
+            questions = tuple(ask_about_split(table, training, settled))
         scorer.base = replace(scorer.base, questions=questions)
         with stage(float(max(1, len(parts.missing)))):
             write_missing(parts, scorer, new, block_rows, part_rows)

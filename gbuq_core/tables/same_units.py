@@ -141,12 +141,14 @@ def ask_about_split(table: Table, training: Prepared, plan: ScorePlan) -> list[S
     if training.split is not None or int(training.known.sum()) < _FEWEST_ROWS:
         return []
     questions: list[SplitQuestion] = []
-    with stage(1.0, span=0.0):  # seconds, which no estimate counts
-        for split, names in (("group", _unit_columns), ("time", _time_columns)):
-            for column in names(table, training):
+    asked = {"group": _unit_columns(table, training), "time": [*_time_columns(table, training)]}
+    with stage(sum(map(len, asked.values())) or 1.0):
+        for split, columns in asked.items():
+            for column in columns:
                 if questions and column == ROW_ORDER:
                     break  # the units may stand in blocks
-                question = _compare(table, training, plan, split, column)
+                with stage(1.0, span=1.0):
+                    question = _compare(table, training, plan, split, column)
                 if question is not None:
                     questions.append(question)
                     break

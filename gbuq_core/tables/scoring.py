@@ -84,7 +84,7 @@ from gbuq_core.tables.splitting import (
     check_left,
     hold_out_groups,
 )
-from gbuq_core.tables.voices import describe_law, stack
+from gbuq_core.tables.voices import describe_law, shares_of_work, stack
 
 if TYPE_CHECKING:
     from gbuq_core.tables.same_units import SplitQuestion
@@ -96,6 +96,9 @@ class Measured(NamedTuple):
 
     model: FittedModel
     rows: NDArray[np.int64]
+
+
+_ANSWERS_TAKE = 0.06  # of all, measured once
 
 
 class Fits(NamedTuple):
@@ -139,21 +142,14 @@ def _fit_stacked(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
     check_stacks(plan)
     kernels = ("neighbours", "laws") if training.target.task == "regression" else ("neighbours",)
     COMPILERS.begin(kernels, asked=True)  # while the trees wait for theirs
-    trees = plan.of_trees()
-    if protocol == "out_of_fold" or deals_folds(training):
-        fits = _out_of_fold(training, trees, parts=1)
-        of_row, models = fits.model_of_row, [*fits.models]
-        whole = None
-        if protocol == "new_file":
-            every = [np.flatnonzero(training.known)]
-            whole = _stopped(_fit(training, trees, every)[0], fits.clocks)
-    else:
-        fits = (_held_out if protocol == "held_out" else fit_for_new)(training, trees)
-        whole, of_row = fits.models[0], halves(fits.held, training, plan.seed)
-        models = [*fits.models[1:], *(part.model for part in fits.measured)]
-        models = models if len(models) == 2 else [models[0] if models else whole] * 2
-    groups = [np.flatnonzero(fits.held & (of_row == k)) for k in range(len(models))]
-    laws, of_others = stack(training, plan, models, groups, whole)
+    in_folds = protocol == "out_of_fold" or deals_folds(training)
+    n_fits = (plan.n_folds if in_folds else 1) + (protocol == "new_file")
+    of_trees, of_law = shares_of_work(training, plan, n_fits)
+    with stage(of_trees + of_law):
+        with stage(float(n_fits), span=of_trees):
+            fits, models, of_row, whole = _fit_trees(protocol, training, plan.of_trees(), in_folds)
+        groups = [np.flatnonzero(fits.held & (of_row == k)) for k in range(len(models))]
+        laws, of_others = stack(training, plan, models, groups, whole)
     if protocol == "new_file":
         assert of_others is not None
         measured = tuple(map(Measured, laws, groups))
@@ -162,6 +158,25 @@ def _fit_stacked(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
     if of_others is None:
         return fits._replace(models=tuple(laws))
     return fits._replace(models=(of_others, *laws), model_of_row=of_row + 1)
+
+
+def _fit_trees(
+    protocol: str, training: Prepared, trees: ScorePlan, in_folds: bool
+) -> tuple[Fits, list[FittedModel], NDArray[np.int64], FittedModel | None]:
+    """The trees, those that laws stand around, which of these has not seen a row, and the whole."""
+    if in_folds:
+        with stage(1.0, span=float(trees.n_folds)):
+            fits = _out_of_fold(training, trees, parts=1)
+        whole = None
+        if protocol == "new_file":
+            every = [np.flatnonzero(training.known)]
+            whole = _stopped(_fit(training, trees, every)[0], fits.clocks)
+        return fits, [*fits.models], fits.model_of_row, whole
+    fits = (_held_out if protocol == "held_out" else fit_for_new)(training, trees)
+    whole = fits.models[0]
+    models = [*fits.models[1:], *(part.model for part in fits.measured)]
+    models = models if len(models) == 2 else [models[0] if models else whole] * 2
+    return fits, models, halves(fits.held, training, trees.seed), whole
 
 
 def _out_of_fold(training: Prepared, plan: ScorePlan, parts: int | None = None) -> Fits:
@@ -376,7 +391,7 @@ def _whole(clocks: TableClocks | None) -> Clocks | ClassClocks | None:
 def _fit(training: Prepared, plan: ScorePlan, learnt: list[NDArray[np.int64]]) -> list[FittedModel]:
     """A model of all trees for each set of rows, on a cluster each as a whole or in its parts."""
     n_jobs = _fits_at_once(plan)
-    with stage(float(len(learnt)), span=1.0):
+    with stage(float(len(learnt))):
         if plan.listed or plan.engine != "numba":
             return spread_map(_fit_part, (training, plan), learnt, n_jobs)
         return outer_map(partial(_fit_part, (training, plan)), learnt, n_jobs)
@@ -406,9 +421,11 @@ def _predict(
     def run(number: int) -> Predictions:
         mine = rows[places[number]]
         X = scored.X if len(mine) == len(scored.X) else scored.X.iloc[mine]
-        return predict_rows(models[number].estimator, X, scored.y[mine], n_classes, step)
+        with stage(1.0, span=float(len(mine))):
+            return predict_rows(models[number].estimator, X, scored.y[mine], n_classes, step)
 
-    pieces = outer_map(run, filled, _fits_at_once(plan))
+    with stage(1.01 * max(1, len(rows))):  # and the scores
+        pieces = outer_map(run, filled, _fits_at_once(plan))
     return joined(pieces, [places[number] for number in filled])
 
 
@@ -622,8 +639,10 @@ def score_prepared(
     settled = settle_plan(plan, training, n_new)
     check_memory(estimate_scoring(training, settled.plan, n_new).bytes, "scoring this table")
     protocol = choose_protocol(int(training.known.sum()), new is not None)
-    fits = fit_protocol(protocol, training, settled.plan)
-    return _put_together(table, new, training, scored, settled, protocol, fits, began)
+    with stage(1.0):
+        with stage(1.0, span=1.0 - _ANSWERS_TAKE):
+            fits = fit_protocol(protocol, training, settled.plan)
+        return _put_together(table, new, training, scored, settled, protocol, fits, began)
 
 
 def score_again(

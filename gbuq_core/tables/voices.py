@@ -14,6 +14,19 @@ from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.plan import ScorePlan
 from gbuq_core.tables.predicting import FittedModel, ListedModel
 
+# Seconds on one core, measured once on tables of 150 to 6,000 rows and 6 to 20 columns: shares of a
+# bar follow from them, and nothing else.
+_PER_TREE, _ROWS_OF_TREE = 1.2e-8, 2000  # a tree, by column and row; what it costs without rows
+_LAW_TAKES, _PER_ROW, _PER_FEW_ROWS, _FEW_ROWS = 0.4, 3e-4, 4e-3, 400
+
+
+def shares_of_work(training: Prepared, plan: ScorePlan, n_fits: int) -> tuple[float, float]:
+    """How much of the work is that of so many fits of trees, and that of the law around them."""
+    n_rows, n_columns = training.X.shape
+    n_trees = plan.trees * (1 if plan.ensemble == "virtual" else plan.members)
+    of_trees = _PER_TREE * n_fits * n_trees * n_columns * (_ROWS_OF_TREE + n_rows)
+    return of_trees, _LAW_TAKES + _PER_ROW * n_rows + _PER_FEW_ROWS * min(n_rows, _FEW_ROWS)
+
 
 def stack(
     training: Prepared,

@@ -62,6 +62,10 @@ BACKGROUND = "background"  # slots of what a page asks for without waiting begin
 # Session keys, declared once.
 _LAST, _CANCELLED, _PAGE = "_jobs_last", "_jobs_cancelled", "_jobs_page"
 _BEHIND = "_jobs_behind"  # the slots that the page asked for one by one
+_BAR = "_jobs_bar"  # the `_Bar` of the page
+
+_NAMED = 3  # of the jobs that a bar counts
+_TELLS_FROM = 0.05  # of the work, before which nothing is said of the time that is left
 
 
 class Request(NamedTuple):
@@ -71,7 +75,7 @@ class Request(NamedTuple):
     key: Hashable  # everything that the result depends on, the experiment's name first
     compute: Callable[[Job], Any]  # called with the job, in another thread
     label: str = ""  # what is being made, in the page's own words (not a user's text)
-    estimate_seconds: float | None = None  # shown until progress tells more
+    estimate_seconds: float | None = None  # what `cost_line` says before it is made
     total: float = 1.0  # how many units of progress the fit ticks
     # Whether the reader has to start it first. A result that the session holds is shown anyway.
     waits: bool = False
@@ -123,6 +127,82 @@ class _Good(NamedTuple):
         return self.seconds is not None or (
             request.stored is not None and request.stored() is not None
         )
+
+
+class _Bar:
+    """The one bar of a page, in work done: of all jobs that its places wait for, alike.
+
+    It counts on while jobs join and end, and begins anew where all of them are others.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, list[tuple[str, Job]]] = {}  # by place, each with its label
+        self._counted: set[str] = set()  # references of jobs
+        self.shown_at: set[str] = set()  # places that have waited
+        self._n_ended, self._shown = 0, 0.0
+
+    def begin_run(self) -> None:
+        """Forget the places: those that still wait say so in the run that begins."""
+        for place in [*self._jobs]:
+            self.wait_for(place, [])
+
+    def wait_for(self, place: str, jobs: list[tuple[str, Job]]) -> None:
+        """Note what a place waits for now."""
+        left = {job.reference for _, job in jobs}
+        before = [job for _, job in self._jobs.get(place, []) if job.reference not in left]
+        self._n_ended += sum(job.state == "done" for job in before)
+        if jobs:
+            self._jobs[place] = jobs
+            self.shown_at.add(place)
+        else:
+            self._jobs.pop(place, None)
+
+    def is_at(self, place: str) -> bool:
+        """Whether the bar stands at this place, the first one that waits."""
+        return next(iter(self._jobs), None) == place
+
+    def look(self) -> tuple[float, str]:
+        """The share to show, which never shrinks, and the words on it."""
+        labelled = {
+            job.reference: (label, job) for jobs in self._jobs.values() for label, job in jobs
+        }
+        if not self._counted & labelled.keys():
+            self._n_ended, self._shown = 0, 0.0
+        self._counted = {*labelled}
+        jobs = [job for _, job in labelled.values()]
+        done = self._n_ended + sum(job.fraction for job in jobs)
+        self._shown = max(self._shown, done / (self._n_ended + len(jobs)))
+        named = _named([label for label, _ in labelled.values()])
+        if all(job.state == "queued" for job in jobs):
+            return self._shown, f"{named}: {_why_queued(jobs)}"
+        left = _remaining_seconds(jobs)
+        more = f", about {seconds_text(left)} left" if left is not None and left >= 1.0 else ""
+        return self._shown, f"{named}: {int(100 * self._shown)} %{more}"
+
+
+def _named(labels: Sequence[str]) -> str:
+    """The first few different labels.
+
+    >>> _named(["SGB", "SGLB", "SGB"]), _named(["a", "b", "c", "d"])
+    ('SGB, SGLB', 'a, b, c and others')
+    """
+    own = [label for label in dict.fromkeys(labels) if label]
+    return ", ".join(own[:_NAMED]) + (" and others" if len(own) > _NAMED else "")
+
+
+def _why_queued(jobs: Sequence[Job]) -> str:
+    if any(job.held_back for job in jobs) and RUNNER.limits.fits_at_once is not None:
+        most = counted(RUNNER.limits.fits_at_once, "fit")
+        return f"waiting, because this server runs {most} of a visitor at once"
+    return "waiting for another fit"
+
+
+def _remaining_seconds(jobs: Sequence[Job]) -> float | None:
+    """Of the job that takes longest, from its work done so far; None before there is enough."""
+    going = [job for job in jobs if job.state in ("queued", "running")]
+    if not going or min(job.fraction for job in going) < _TELLS_FROM:
+        return None
+    return max(job.seconds * (1.0 - job.fraction) / job.fraction for job in going)
 
 
 def ask(
@@ -224,15 +304,22 @@ def stop_in_background(slot: str, key: Hashable) -> None:
 def show_progress(answers: Sequence[Answer], place: str = "") -> None:
     """Show progress and Cancel while something runs; offer to start again what was cancelled.
 
-    A page that calls it at two places names the second one, since both may show something at once.
+    A page that calls it at two places names the second one, since both may show something at once:
+    Cancel at each, and one bar for both at the first.
     """
     running = [answer for answer in answers if answer.state == "running"]
+    labelled = [(answer.request.label, answer.job) for answer in running]
+    bar = _bar()
+    bar.wait_for(place, [(label, job) for label, job in labelled if job is not None])
     if running:
-        if words := compiling_words():
-            st.text(f"{words}. What this page needs goes first.")
-        elif not is_warm():
-            st.text("The server has just started and is loading its kernels: some seconds.")
-        _poll(running, place)
+        with st.container():
+            if words := compiling_words():
+                st.text(f"{words}. What this page needs goes first.")
+            elif not is_warm():
+                st.text("The server has just started and is loading its kernels: some seconds.")
+            _poll(running, place)
+    elif place in bar.shown_at:
+        st.empty()  # at once, and not at the end of the run, where another place may have the bar
     cancelled = [answer for answer in answers if answer.state == "cancelled"]
     if cancelled:
         kept = any(answer.result is not None for answer in cancelled)
@@ -261,6 +348,7 @@ def cost_line(answer: Answer) -> str:
 
 def leave_other_pages(page: str) -> None:
     """Stop what this session wanted on another page. `app.py` calls it before each page."""
+    _bar().begin_run()
     if st.session_state.get(_PAGE) == page:
         return
     st.session_state[_PAGE] = page
@@ -268,6 +356,7 @@ def leave_other_pages(page: str) -> None:
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_CANCELLED, None)
     st.session_state.pop(_BEHIND, None)
+    st.session_state.pop(_BAR, None)
     st.session_state.pop(OFFERED, None)
     forget_kept()
 
@@ -333,42 +422,28 @@ def _sentence(job: Job, failed: str) -> str:
     return f"{what} The server's log tells where, under the reference {job.reference}."
 
 
+def _bar() -> _Bar:
+    bar: _Bar = st.session_state.setdefault(_BAR, _Bar())
+    return bar
+
+
 @st.fragment(run_every=POLL_SECONDS)
 def _poll(running: Sequence[Answer], place: str = "") -> None:
-    """Progress bars and Cancel; reruns the page when one of the jobs ends."""
-    for answer in running:
-        job = answer.job
-        if job is not None:
-            st.progress(min(max(job.fraction, 0.0), 1.0), text=_progress_text(answer, job))
-    # Streamlit keeps the arguments as long as the session: no results among them.
-    wanted = [(answer.slot, answer.request.key) for answer in running]
-    st.button("Cancel", key=f"_jobs_cancel{place}", on_click=_cancel, args=(wanted,))
+    """The bar, or that it stands elsewhere, and Cancel; reruns the page when a job ends."""
     if any(
         answer.job is None or answer.job.state not in ("queued", "running") for answer in running
     ):
-        st.rerun()
-
-
-def _progress_text(answer: Answer, job: Job) -> str:
-    label = answer.request.label
-    if job.held_back and RUNNER.limits.fits_at_once is not None:
-        most = counted(RUNNER.limits.fits_at_once, "fit")
-        return f"{label}: waiting, because this server runs {most} of a visitor at once"
-    if job.state == "queued":
-        return f"{label}: waiting for another fit"
-    remaining = _remaining_seconds(answer, job)
-    left = ""
-    if remaining is not None and remaining > 0.1:  # a fit may outlast its estimate
-        left = f", about {seconds_text(remaining)} left"
-    return f"{label}: {100 * min(job.fraction, 1.0):.0f} %{left}"
-
-
-def _remaining_seconds(answer: Answer, job: Job) -> float | None:
-    elapsed = job.seconds
-    if job.fraction > 0.05:
-        return elapsed * (1.0 - job.fraction) / job.fraction
-    estimate = answer.request.estimate_seconds
-    return None if estimate is None else max(estimate - elapsed, 0.0)
+        st.rerun()  # before a full bar is drawn, which would stand there until the page is
+    bar = _bar()
+    if bar.is_at(place):
+        share, words = bar.look()
+        st.progress(share, text=words)
+    else:
+        named = _named([answer.request.label for answer in running])
+        st.text(f"{named}: the bar above counts this, too.")
+    # Streamlit keeps the arguments as long as the session: no results among them.
+    wanted = [(answer.slot, answer.request.key) for answer in running]
+    st.button("Cancel", key=f"_jobs_cancel{place}", on_click=_cancel, args=(wanted,))
 
 
 def _cancel(wanted: Sequence[tuple[str, Hashable]]) -> None:

@@ -1,14 +1,17 @@
 """Asking for results on a page: at once, after a while, cancelled, failed."""
 
 import doctest
+import itertools
+import re
 import time
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.jobs import RUNNER
+from gbuq_core.jobs import RUNNER, Job
 from pages._ui import jobs_glue
+from tests.app.your_data_page import open_at_once
 
 SCRIPT = str(Path(__file__).parent / "apps" / "slow_fits.py")
 
@@ -150,6 +153,66 @@ for place in ("", "-claims"):
     assert not at.exception
     keys = {"_jobs_again", "_jobs_again-claims", "_jobs_cancel", "_jobs_cancel-claims"}
     assert keys <= {button.key for button in at.button}
+
+
+def bars(at):
+    """What each bar of a page says: its share in percent and its words."""
+    return [(bar.proto.value, bar.proto.text) for bar in at.get("progress")]
+
+
+def test_two_places_that_wait_share_one_bar_which_only_grows():
+    first, second, third = (Job(key, total=10) for key in ("first", "second", "third"))
+    bar = jobs_glue._Bar()
+    for job in (first, second):
+        job._begin()
+    first.tick(4)
+    bar.wait_for("", [("First", first)])
+    bar.wait_for("-b", [("Second", second)])
+    assert bar.is_at("")
+    assert not bar.is_at("-b")
+    share, words = bar.look()
+    assert (share, words) == (0.2, "First, Second: 20 %")  # nothing is known of the second's time
+    second.tick(8)
+    share, words = bar.look()
+    assert share == pytest.approx(0.6)
+    assert re.fullmatch(r"First, Second: 60 %(, about .* left)?", words)
+    # The first one ends, in a run of the page; another one joins.
+    first._end("done")
+    bar.begin_run()
+    bar.wait_for("-b", [("Second", second)])
+    bar.wait_for("-c", [("Third", third)])
+    assert bar.is_at("-b")
+    share, words = bar.look()
+    assert (share, words) == (pytest.approx(0.6), "Second, Third: 60 %")
+    third._begin()
+    third.tick(9)
+    assert bar.look()[0] == pytest.approx((1 + 0.8 + 0.9) / 3)
+    second.tick(10)
+    third.tick(10)
+    assert bar.look()[0] < 1.0
+    # What is waited for is all new: the bar begins anew.
+    for job in (second, third):
+        job._end("done")
+    bar.begin_run()
+    fourth = Job("fourth")
+    bar.wait_for("", [("Fourth", fourth)])
+    assert bar.look() == (0.0, "Fourth: waiting for another fit")
+
+
+def test_your_data_shows_one_bar_at_a_time():
+    at = open_at_once(table="diabetes", method="automatic", trees="100")
+    seen = []
+    deadline = time.monotonic() + 300
+    while RUNNER.busy:
+        assert time.monotonic() < deadline
+        seen.append(bars(at))
+        at.run()
+    assert max(map(len, seen)) == 1
+    told = [bar for shown in seen for bar in shown]
+    assert not any(value >= 100 for value, _ in told)
+    for (before, earlier), (value, words) in itertools.pairwise(told):
+        names, now = (set(text.rpartition(": ")[0].split(", ")) for text in (earlier, words))
+        assert value >= before or not names & now
 
 
 def test_a_stored_result_needs_no_fit_and_does_where_it_is_asked_for_only():

@@ -30,6 +30,7 @@ from gbuq_core.experiments.novelty.plan import (
 )
 from gbuq_core.macau.results import MeanNovelty
 from gbuq_core.presentation import Tally
+from gbuq_core.progress import stage
 from gbuq_core.resources import Recent, held_bytes
 from gbuq_core.settings import plan_of
 
@@ -209,7 +210,8 @@ def fit_novelty_maps(plan: NoveltySettings) -> NoveltyFit:
     data = plan_data(plan)
     model = novelty_model(plan, data.task)
     rows = erase_rows(data, plan.erased)
-    model.fit(rows.X, rows.y)
+    with stage(1.0, span=0.5):
+        model.fit(rows.X, rows.y)
     isolation = IsolationForestScore(plan.trees, random_state=plan.seed, n_jobs=1).fit(rows.X)
     macau_bytes, isolation_bytes = int(model.memory_bytes_), held_bytes(isolation)
     _FITS.add()
