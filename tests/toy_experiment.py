@@ -1,16 +1,14 @@
 """A new experiment: its record; `tests/app/apps/toy.py` is its page."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from gbuq_core.experiments.experiment import Experiment
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.standalone import Section
-from gbuq_core.knobs import Knob
 from gbuq_core.settings import setting
 
 
@@ -57,18 +55,6 @@ def score_toy(run):
     return Section(heading="Scorecard", table=[("Score", "Means"), ("Largest error", *worst)])
 
 
-MORE_ROWS = Trial(
-    name="toy-more",
-    label="More rows",
-    fold=Knob("more", "What do ten times the rows say?", "switch", True, group="page"),
-    about="Ten times the rows.",
-    plan=lambda settings, values: replace(settings, rows=10 * settings.rows),
-    why_not=lambda plan: "",
-    estimate=lambda plan: 0.01,
-    run=fit_toy,
-    sections=lambda fit, values: [Section(text=f"Then at most {fit.error.max():.3f}.")],
-    tables={"Errors": ("errors.csv", lambda fit: "error\n")},
-)
 TOY = Experiment(
     name="toy",
     question="How far off is a mean?",
@@ -91,7 +77,6 @@ TOY = Experiment(
         estimate=lambda settings: 0.01,
         quicker=lambda settings, share: settings,
     ),
-    trials=(MORE_ROWS,),
     scores=score_toy,
     code=lambda run: f"rows = {run.settings.rows}",
     tables=lambda run: {"Data": lambda run: "error\n"},

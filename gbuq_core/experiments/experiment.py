@@ -123,7 +123,6 @@ class Account:
     outcomes: Callable[[Any], Sequence[SeedOutcome]] = _none
     remark: Callable[[Any], str] = _nothing  # Markdown below the statements
     study: SeedStudy | None
-    trials: tuple[Trial, ...] = ()  # folds of "Does the paper hold?"
     code: Callable[[Any], str]  # Python that makes the run
     # `tables(run)` names the CSV files and says how each is made of the run
     tables: Callable[[Any], Mapping[str, Callable[[Any], str]]]
@@ -207,6 +206,7 @@ class Compared(SideBySide, Drawn):
     # a closer look, in a fold of its own: `look(settings, fits, values, keep, again)`, of stored
     # fits only with `again`, which fits them
     inside: Knob | None = None
+    trials: tuple[Trial, ...] = ()  # folds of "Does the paper hold?"
     look: Callable[[Any, Sequence[Any], SimpleNamespace, Keep, bool], Rows] = _none
 
 
@@ -299,7 +299,6 @@ def experiment_sections(
     views: Sequence[Any],
     knobs: Sequence[LiveKnob] = (),
     values: SimpleNamespace | None = None,
-    results: Mapping[str, Any] = _NONE,
 ) -> list[Section]:
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
     if page.begin is not _quiet:  # all is shown at once, since no other view is in the file
@@ -314,5 +313,4 @@ def experiment_sections(
             looks.append(replace(each.section(run, views, values), heading=each.fold.label))
     first = Section(sheet=sheet, caption=f"{sheet.alt} {text_of(page.reading, run)}".strip())
     pictures = [first, *(look for look in looks if look.sheet is not None)]
-    trials = trial_sections(page.trials, results, values) if values is not None else ()
-    return account_sections(page, run, pictures, claims, trials, bool(views))
+    return account_sections(page, run, pictures, claims, scored=bool(views))

@@ -51,7 +51,6 @@ from pages._ui.skeleton import (
     Skeleton,
     folds_of,
     open_account,
-    show_waited,
 )
 from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
@@ -103,7 +102,7 @@ def _show_single(
     what belongs to the picture, ``below_why(run)`` what stands in Why.
     """
     surface = [OPEN] * (OPEN in state.knobs)
-    page, values, settings = open_account(record, state, keys, folds_of(record, surface))
+    page, values, settings = open_account(record, state, keys, folds_of(surface))
     run = None
     with page.notices:
         settings = admit(record.read(values) if record.read else settings)
@@ -179,7 +178,8 @@ def _show_compared(
     ``hold(figure, done)`` says what can be done in the picture, and ``below(settings)`` draws what
     belongs to it.
     """
-    page, values, settings = open_account(record, state, keys, folds_of(record, [record.inside]))
+    folded = folds_of([record.inside], record.trials)
+    page, values, settings = open_account(record, state, keys, folded)
     requests = plan_requests(record, settings, record.whole(settings, values))
     answers, others, alone = ask_with_trials(record, requests, record.wait, record.slots)
     shown = view_answers(record, settings, answers)
@@ -190,7 +190,9 @@ def _show_compared(
             below(settings)
     with page.progress:
         say_what_is_missing(record, settings, shown)
-        show_waited(answers, [] if alone else others)
+        # What was asked for beside and cancelled has its own button to start it again.
+        beside = [each for each in others if not alone and each.state != "cancelled"]
+        show_progress([*answers, *beside])
     fresh = [each for each in shown if each.fresh]
     run = record.run(settings, [each.fit for each in fresh], [each.view for each in fresh], kept)
     run = _ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])

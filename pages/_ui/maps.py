@@ -14,7 +14,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.settings import bare, from_values, sliders
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.controls import draw_fold, draw_knob
-from pages._ui.jobs_glue import ask
+from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.live import live_knobs, send_members, turning
 from pages._ui.live_sliders import LIVE_SECONDS, follow
@@ -27,9 +27,8 @@ from pages._ui.side_by_side import (
     say_what_is_missing,
     view_answers,
 )
-from pages._ui.skeleton import COMPARE, FOLLOWS, PAPER, WHY, folds_of, open_account, show_waited
+from pages._ui.skeleton import COMPARE, FOLLOWS, WHY, folds_of, open_account
 from pages._ui.surface import OPEN, show_surface
-from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
 _SLIDER_WIDTH, _BOX_WIDTH = 340, 130  # pixels
@@ -44,16 +43,16 @@ def show_maps(
     below: Callable[[Any], None] | None = None,
     wait_seconds: float = 0.5,  # the default's methods come without a flash of progress
 ) -> None:
-    """Methods whose maps stand side by side; nobody waits for a trial.
+    """Methods whose maps stand side by side.
 
     Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
     ``below(run)`` draws what belongs to them.
     """
     looks = [closer.fold for closer in record.closer] + [OPEN] * (OPEN in state.knobs)
-    page, values, settings = open_account(record, state, keys, folds_of(record, looks))
+    page, values, settings = open_account(record, state, keys, folds_of(looks))
     whole = any(closer.whole and getattr(values, closer.fold.key) for closer in record.closer)
     requests = plan_requests(record, settings, whole)
-    answers, others, alone = ask_with_trials(record, requests, wait_seconds)
+    answers = ask(requests, wait_seconds)
     shown = view_answers(record, settings, answers)
     of_now = [each for each in shown if each.fresh]
     fresh = [each.view for each in of_now]
@@ -65,7 +64,7 @@ def show_maps(
     with page.notices:
         say_what_is_missing(record, settings, shown)
     with page.progress:
-        show_waited(answers, [] if alone else others)
+        show_progress(answers)
         say_stale(shown)
 
     def draw(moment: SimpleNamespace, moving: bool) -> bool:
@@ -106,9 +105,7 @@ def show_maps(
         record,
         run,
         claims,
-        lambda: experiment_sections(
-            record, now, fresh, live_knobs(state, values), values, trial_results(others)
-        ),
+        lambda: experiment_sections(record, now, fresh, live_knobs(state, values), values),
         sheet.alt,
         given=now,
         answered=_answered(record, values, of_now) if run.settings == settings else run,
@@ -116,9 +113,6 @@ def show_maps(
         complete=done and run.settings == settings and len(views) == len(record.chosen(settings)),
         costs=list_costs(record, settings, shown),
     )
-    with page.fold(PAPER):
-        if record.trials:
-            draw_trials(record, state, values, others, alone)
     send_members(sheet.live, record.name)
 
 

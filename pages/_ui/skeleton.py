@@ -16,13 +16,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.experiments.claims import Claim, chips_of
 from gbuq_core.experiments.experiment import Account, account_html, listed, text_of
+from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import from_values
 from pages._ui.claims import MARKS, draw_claims, here_of
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Answer, show_progress
 from pages._ui.kept import kept
 from pages._ui.sections import draw_section
 from pages._ui.url_state import ControlPlaces, PageState, open_page
@@ -246,13 +246,8 @@ def open_account(
     return page, values, settings
 
 
-def folds_of(record: Account, looks: Sequence[Knob | None]) -> Folded:
+def folds_of(looks: Sequence[Knob | None], trials: Sequence[Trial] = ()) -> Folded:
     """The folds within folds that a page has."""
     own = [look for look in looks if look is not None]
-    folded = {WHY: own, PAPER: [trial.fold for trial in record.trials]}
+    folded = {WHY: own, PAPER: [trial.fold for trial in trials]}
     return {title: folds for title, folds in folded.items() if folds}
-
-
-def show_waited(answers: Sequence[Answer], others: Sequence[Answer]) -> None:
-    """Progress; what was asked for beside and cancelled has its own button to start it again."""
-    show_progress([*answers, *(each for each in others if each.state != "cancelled")])

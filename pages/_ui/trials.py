@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.experiment import Compared
 from gbuq_core.experiments.trial import Trial
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import from_values
@@ -33,7 +33,7 @@ _KNOB_WIDTH = 320  # pixels
 
 
 def ask_with_trials(
-    record: Account, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
+    record: Compared, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
 ) -> tuple[Sequence[Answer], Sequence[Answer], bool]:
     """The answers of a page's fits and of its trials, and whether all fits are done.
 
@@ -45,7 +45,7 @@ def ask_with_trials(
     return answers, asked[len(requests) :], all(answer.state == "done" for answer in answers)
 
 
-def _requests(record: Account) -> list[Request]:
+def _requests(record: Compared) -> list[Request]:
     """The trials that the reader asked for; later settings leave them as they are."""
     wanted = ((trial, st.session_state.get(_WANTED + trial.name)) for trial in record.trials)
     return [
@@ -73,7 +73,7 @@ def trial_results(answers: Sequence[Answer]) -> dict[str, Any]:
 
 @st.fragment
 def draw_trials(
-    record: Account, state: PageState, values: Any, answers: Sequence[Answer], alone: bool
+    record: Compared, state: PageState, values: Any, answers: Sequence[Answer], alone: bool
 ) -> None:
     """All trials; with ``alone`` nothing else on the page shows its progress."""
     values = read_again(state, values)

@@ -1,7 +1,6 @@
 """A new experiment is a record and a page of one call: what the skeleton then shows."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 from streamlit.testing.v1 import AppTest
 
@@ -9,7 +8,7 @@ from gbuq_core.experiments.experiment import account_html, experiment_sections
 from pages._ui.skeleton import FOLDS
 from tests.app.drawn import sheets
 from tests.app.waiting import run_when_done
-from tests.toy_experiment import MORE_ROWS, TOY, ToySettings, fit_toy
+from tests.toy_experiment import TOY, ToySettings, fit_toy
 
 APP = Path(__file__).parent / "apps" / "toy.py"
 
@@ -25,7 +24,7 @@ def test_a_toy_experiment_has_a_page_that_asks_draws_answers_and_exports():
     assert f"At most {fit.error.max():.3f}." in [
         popover.proto.popover.label for popover in at.get("popover")
     ]
-    assert {*FOLDS, MORE_ROWS.fold.label} == {fold.label for fold in at.expander}
+    assert set(FOLDS) == {fold.label for fold in at.expander}
     assert any(f"{fit.error.max():.3f}" in text.value for text in at.markdown)
     assert "rows = 10" in [code.value for code in at.code]
     at = run_when_done(at.select_slider(key="rows").set_value(20).run())
@@ -35,18 +34,3 @@ def test_a_toy_experiment_has_a_page_that_asks_draws_answers_and_exports():
     page = account_html(TOY, run, experiment_sections(TOY, run, run.fits)).decode()
     assert "Largest error" in page
     assert "rows = 10" in page
-
-
-def test_a_trial_runs_on_its_button_is_in_the_downloaded_page():
-    at = run_when_done(AppTest.from_file(str(APP), default_timeout=60).run())
-    result = fit_toy(ToySettings(rows=100))
-    sentence = f"Then at most {result.error.max():.3f}."
-    assert sentence not in [text.value for text in at.text]
-    at = run_when_done(at.button(key="_toy-more-run").click().run())
-    assert sentence in [text.value for text in at.text]
-    at = run_when_done(at.select_slider(key="rows").set_value(5).run())
-    old = "This result is for the previous settings."  # which stays until it is run again
-    assert old in [caption.value for caption in at.caption]
-    run, results = TOY.run(ToySettings(), [fit_toy(ToySettings())]), {MORE_ROWS.name: result}
-    sections = experiment_sections(TOY, run, run.fits, (), SimpleNamespace(), results)
-    assert sentence in account_html(TOY, run, sections).decode()

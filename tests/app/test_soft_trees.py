@@ -261,6 +261,10 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     assert at.query_params["bandit_policy"] == "Random"
     move(at, "shown", 5)
     assert sheet(at, "bandit").header["frames"] == 200
+    old = "This result is for the previous settings."  # which stays until it is played again
+    assert old not in [caption.value for caption in at.caption]
+    move(at, "bandit_steps", 500)
+    assert old in [caption.value for caption in at.caption]
 
 
 def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):

@@ -3,8 +3,8 @@
 from gbuq_core.settings import knobs_of
 from pages._ui.experiment import show_experiment
 from pages._ui.url_state import PageState
-from tests.toy_experiment import MORE_ROWS, TOY, ToySettings
+from tests.toy_experiment import TOY, ToySettings
 
-STATE = PageState(key="toy", knobs=(*knobs_of(ToySettings), MORE_ROWS.fold), picture=("toy",))
+STATE = PageState(key="toy", knobs=knobs_of(ToySettings), picture=("toy",))
 
 show_experiment(TOY, STATE, ("rows",))

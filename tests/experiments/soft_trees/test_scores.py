@@ -4,6 +4,7 @@ import csv
 import io
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ from gbuq_core.experiments.soft_trees.scores import (
     score_all,
     score_soft_trees,
 )
-from gbuq_core.experiments.soft_trees.trials import bandit_csv, rank_csv
+from gbuq_core.experiments.soft_trees.trials import BANDIT, TRIALS, bandit_csv, rank_csv
+from gbuq_core.experiments.trial import trial_sections
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.soft_trees import ElboPath
 from gbuq_core.synthetic import moons_posterior
@@ -284,6 +286,9 @@ def test_the_papers_order_of_policies_stands_beside_ours():
     worse = [runs[0], replace(runs[1], mean=np.array([300.0])), *runs[2:]]
     assert check_policies(worse)[0].verdict == "partly"  # 4 of 6
     assert check_policies(runs[:1]) == ()
+    values = SimpleNamespace(bandit_policy="Random", bandit_at=60)
+    first, steps = trial_sections(TRIALS, {BANDIT.name: (run,)}, values)
+    assert (first.heading, steps.heading) == (BANDIT.fold.label, "A bandit, step by step")
     lines = bandit_csv([run]).splitlines()
     assert len(lines) == 1 + 2 * 200
     assert float(lines[200].split(",")[-1]) == pytest.approx(run.cumulative[0, -1], rel=NINE_DIGITS)
