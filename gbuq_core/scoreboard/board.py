@@ -155,6 +155,8 @@ def read_board() -> tuple[BoardNumber, ...]:
 def method_record(method: str) -> Method | None:
     """The record of a method of the board; None for a method of another library.
 
+    Examples
+    --------
     >>> method_record("sglb:two_clocks").label, method_record("quantile_forest")
     ('SGLB', None)
     """
@@ -164,6 +166,8 @@ def method_record(method: str) -> Method | None:
 def method_label(method: str) -> str:
     """The name of a method of the board for people.
 
+    Examples
+    --------
     >>> method_label("sglb:two_clocks"), method_label("ibug:catboost")
     ('SGLB, two clocks', 'IBUG on CatBoost')
     """
@@ -259,9 +263,10 @@ def rank_methods(task: str, purpose: str, rows: int) -> Ranking:
 def best_for_their_time(numbers: Sequence[BoardNumber]) -> tuple[BoardNumber, ...]:
     """The numbers of one table and measure that no quicker method reaches, quickest first.
 
-    >>> names = [number for number in numbers_for("regression", "intervals")
-    ...          if number.set == "boston"]
-    >>> [number.method for number in best_for_their_time(names)][-1]
+    Examples
+    --------
+    >>> numbers = numbers_for("regression", "intervals")
+    >>> best_for_their_time([each for each in numbers if each.set == "boston"])[-1].method
     'stacked'
     """
     best: list[BoardNumber] = []
