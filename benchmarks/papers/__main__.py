@@ -63,12 +63,10 @@ def board_row(row: Row) -> tuple[Any, ...]:
     return task, row.set, size, row.method, row.measure, *numbers, row.seconds, row.seeds
 
 
-def fetch_missing(arguments: argparse.Namespace, rows: list[Row]) -> None:
-    """Fetch the sets that the cells read."""
+def sets_read(arguments: argparse.Namespace, rows: list[Row]) -> list[str]:
+    """The sets that the cells read from the folder, those of out-of-distribution rows too."""
     names = {name.removesuffix("_halves") for name, _ in wanted_cells(arguments, rows)}
-    for name in sorted(names | {FOREIGN[name] for name in names if name in FOREIGN}):
-        if name in SOURCES and not (arguments.data_dir / f"{name}.csv.gz").is_file():
-            fetch_set(name, arguments.data_dir)
+    return sorted((names | {FOREIGN.get(name, name) for name in names}) & set(SOURCES))
 
 
 def main() -> None:
@@ -97,13 +95,15 @@ def main() -> None:
         parser.error("the scoreboard has numbers of --paper ours only")
     if not wanted_cells(arguments, rows):
         parser.error("benchmarks/papers.csv has no such cell")
-    if arguments.download:
-        if arguments.data_dir is None:
-            parser.error("--download writes into a folder: add --data-dir")
-        try:
-            fetch_missing(arguments, rows)
-        except Missing as error:
-            parser.error(str(error))
+    names = sets_read(arguments, rows)
+    if names and arguments.data_dir is None:
+        parser.error(f"{names[0]} is read from a folder: add --data-dir")
+    try:
+        for name in names if arguments.download else ():
+            if not (arguments.data_dir / f"{name}.csv.gz").is_file():
+                fetch_set(name, arguments.data_dir)
+    except Missing as error:
+        parser.error(str(error))
     header, as_printed = (BOARD, board_row) if arguments.board else (Row._fields, tuple)
     write_rows([header], sys.stdout)
     for fresh in computed_cells(arguments, rows):

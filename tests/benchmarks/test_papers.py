@@ -137,6 +137,18 @@ def test_options_name_cells_with_the_splits_of_the_file(rows):
     assert command.wanted_cells(options(paper="ibug", set="digits"), rows) == {}
 
 
+def test_sets_of_the_folder_are_known_before_anything_is_computed(rows, monkeypatch, capsys):
+    assert command.sets_read(options(paper="sglb", set="energy"), rows) == ["energy", "protein"]
+    assert command.sets_read(options(paper="macau", set="california_halves"), rows) == [
+        "california"
+    ]
+    assert command.sets_read(options(paper="sglb", set="digits"), rows) == []
+    monkeypatch.setattr("sys.argv", ["papers", "--paper", "ibug", "--set", "energy"])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert capsys.readouterr().err.endswith("energy is read from a folder: add --data-dir\n")
+
+
 def test_fresh_numbers_stand_beside_the_papers_and_in_the_form_of_the_board(rows, monkeypatch):
     monkeypatch.setattr(command, "compute", lambda *cell: ({"crps": [1.0, 2.0], "new": [3.0]}, 4.5))
     given = options(paper="ours", set="energy", method="stacked")
