@@ -7,7 +7,7 @@ A page asks for several results at once (methods side by side) and draws what it
     answers = ask(
         [
             Request(method, ("spiral", method, config), partial(run_spiral, method, config),
-                    label=method, estimate_seconds=estimate)
+                    label=method)
             for method in values.methods
         ]
     )
@@ -71,7 +71,6 @@ class Request(NamedTuple):
     key: Hashable  # everything that the result depends on, the experiment's name first
     compute: Callable[[Job], Any]  # called with the job, in another thread
     label: str = ""  # what is being made, in the page's own words (not a user's text)
-    estimate_seconds: float | None = None  # shown until progress tells more
     total: float = 1.0  # how many units of progress the fit ticks
     # Whether the reader has to start it first. A result that the session holds is shown anyway.
     waits: bool = False
@@ -248,15 +247,14 @@ def show_progress(answers: Sequence[Answer], place: str = "") -> None:
 
 
 def cost_line(answer: Answer) -> str:
-    """The measured cost of what is shown, or the estimate of what is being made.
+    """The measured cost of what is shown; empty where nothing was fitted.
 
     >>> cost_line(Answer("a", Request("a", 1, print), "done", 1, True, 0.0421, "", None))
     'Fitted in 0.042 s'
     """
     if answer.fresh and answer.seconds is not None:
         return f"Fitted in {seconds_text(answer.seconds)}"
-    estimate = answer.request.estimate_seconds
-    return f"A fit takes about {seconds_text(estimate)}" if estimate is not None else ""
+    return ""
 
 
 def leave_other_pages(page: str) -> None:
@@ -356,19 +354,18 @@ def _progress_text(answer: Answer, job: Job) -> str:
         return f"{label}: waiting, because this server runs {most} of a visitor at once"
     if job.state == "queued":
         return f"{label}: waiting for another fit"
-    remaining = _remaining_seconds(answer, job)
+    remaining = _remaining_seconds(job)
     left = ""
-    if remaining is not None and remaining > 0.1:  # a fit may outlast its estimate
+    if remaining is not None and remaining > 0.1:
         left = f", about {seconds_text(remaining)} left"
     return f"{label}: {100 * min(job.fraction, 1.0):.0f} %{left}"
 
 
-def _remaining_seconds(answer: Answer, job: Job) -> float | None:
-    elapsed = job.seconds
-    if job.fraction > 0.05:
-        return elapsed * (1.0 - job.fraction) / job.fraction
-    estimate = answer.request.estimate_seconds
-    return None if estimate is None else max(estimate - elapsed, 0.0)
+def _remaining_seconds(job: Job) -> float | None:
+    """The time that is left, of what was done so far; None at the beginning."""
+    if job.fraction <= 0.05:
+        return None
+    return job.seconds * (1.0 - job.fraction) / job.fraction
 
 
 def _cancel(wanted: Sequence[tuple[str, Hashable]]) -> None:
