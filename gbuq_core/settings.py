@@ -422,6 +422,23 @@ def quicker(settings: S, share: float) -> S:
     return _with(settings, **smaller)
 
 
+def work_of(settings: Any) -> float:
+    """All sizes times each other and times the number of methods: what a fit's work grows with.
+
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> work_of(HeartSettings(trees=200)) / work_of(HeartSettings(trees=100))
+    2.0
+    """
+    work = 1.0
+    for name, _, meta in _settings_of(type(settings)):
+        value = getattr(settings, name)
+        if meta.shrink is not None:
+            work *= value
+        elif isinstance(value, tuple) and value and isinstance(value[0], str):
+            work *= len(value)
+    return work
+
+
 def shrink(value: int, share: float, least: int) -> int:
     """A size times a share, to one significant digit, but not below ``least`` or above itself.
 

@@ -23,10 +23,9 @@ from pages._ui.your_data.splitting import advise, needed_columns, possible_split
 from pages._ui.your_data.state import ANY_ROW, NOTHING, PAGE, TABLE, UPLOADED, page_state
 from pages._ui.your_data.training import (
     called_as_now,
-    estimate_line,
-    estimate_of,
     request_of,
     show_if_stale,
+    size_of,
     view_of,
     wanted_of,
 )
@@ -53,9 +52,9 @@ def show_table(choice: str, opened: Opened) -> None:
     draw_chip(opened.table.source.name, opened, chip)
 
     wanted = wanted_of(opened, edits, values, second)
-    estimate = estimate_of(wanted, opened, schema, second[1])
-    request = request_of(wanted, opened, schema, second[1], estimate)
-    (answer,) = ask([wait_for_run(request, wanted, estimate)])
+    size = size_of(wanted, opened, schema, second[1])
+    request = request_of(wanted, opened, schema, second[1])
+    (answer,) = ask([wait_for_run(request, wanted, size)])
     answer, question = with_questions(called_as_now(answer, opened, second))
     with advised:
         questions = answer.result.scored.questions if answer.fresh else ()
@@ -63,7 +62,7 @@ def show_table(choice: str, opened: Opened) -> None:
     view = None
     with body:
         show_progress([answer])
-        show_run(page, values, answer, opened, schema, second[1], estimate)
+        show_run(page, values, answer, opened, schema, second[1], size)
         if answer.error:
             before = ["You still see the previous result."] if answer.result is not None else []
             show_notice([answer.error, *before], "score", tone="error")
@@ -73,7 +72,6 @@ def show_table(choice: str, opened: Opened) -> None:
         if answer.result is not None:
             view = view_of(answer, values)
     with settings:
-        st.caption(estimate_line(estimate))
         for sentence in explain_choices(view.scored) if view is not None else ():
             st.text(sentence, width="stretch")
     if view is not None:

@@ -70,6 +70,6 @@ def test_huge_whole_numbers_are_levels_of_their_own():
 def test_the_estimate_is_the_engine_s_own_and_knows_the_threads(engine, module):
     model = BoostedEnsembleRegressor(stopping=None, engine=engine, n_members=8, n_jobs=1)
     expected = module.estimate_bytes(make_plan(model), 10_000, 5, 2, 1)
-    assert model.estimate_fit(10_000, 5).bytes == expected
+    assert model.estimate_bytes(10_000, 5) == expected
     more = BoostedEnsembleRegressor(stopping=None, engine=engine, n_members=8, n_jobs=8)
-    assert more.estimate_fit(10_000, 5).bytes > expected
+    assert more.estimate_bytes(10_000, 5) > expected

@@ -38,7 +38,6 @@ from gbuq_core.experiments.soft_trees.look import (
 )
 from gbuq_core.experiments.soft_trees.plan import (
     SoftTreesSettings,
-    estimate_soft_trees_seconds,
     full_rank,
     plan_soft_trees,
 )
@@ -349,17 +348,12 @@ def what_it_costs() -> ComputedStep:
         [f"{fit.label} {fit.memory_bytes / 1000:.0f}" for fit in run.fits if fit.memory_bytes]
     )
     scores = [score_all(each)[0] for each in (run, half, quarter)]
-    tables = {
-        n: estimate_soft_trees_seconds(plan_soft_trees(replace(TAILS, rows=n), "vst"))
-        for n in (100, 1000)
-    }
     notes = (
         "The ELBO is how well the draws explain the rows, minus how far the Gaussian has moved "
         "away from the prior. A leaf's line is strong where the leaf has a large weight.",
         f"Seconds of training: {seconds}. VST with full rank took {full.fits[0].seconds:.2g}. The "
-        f"models take, in kB: {memory}. 1,000 rows take about "
-        f"{tables[1000] / tables[100]:.1f} times as long as 100. The functions spread "
-        f"{times_text(scores[2].fan_out)}, {times_text(scores[1].fan_out)} and "
+        f"models take, in kB: {memory}. The time grows in proportion to the rows. The functions "
+        f"spread {times_text(scores[2].fan_out)}, {times_text(scores[1].fan_out)} and "
         f"{times_text(scores[0].fan_out)} as wide without rows.",
     )
     text = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, Self
@@ -22,7 +21,6 @@ from gbuq_core.boosting.plan import (
     BoostingPlan,
     CatBoostModels,
     check_stages,
-    estimate_seconds,
     langevin_numbers,
     make_plan,
     member_points,
@@ -31,10 +29,8 @@ from gbuq_core.boosting.plan import (
 from gbuq_core.boosting.stopping import (
     STOPPINGS,
     fit_clocks,
-    largest_plan,
     members_of_a_fold,
     resolve_stopping,
-    selection_cost,
 )
 from gbuq_core.calibration.splits import Split, check_group_count, make_splits
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
@@ -56,13 +52,6 @@ from gbuq_core.validation import check_number
 
 _BLOCK_ROWS = 4096  # whose members stay in the cache while their uncertainty is computed
 MAX_COLUMNS = 32_767  # the trees keep their features as int16
-
-
-class FitEstimate(NamedTuple):
-    """What a fit will cost on this machine, roughly: seconds and peak memory in bytes."""
-
-    seconds: float
-    bytes: int
 
 
 class FitTrace(NamedTuple):
@@ -655,21 +644,10 @@ class BoostedEnsemble(Savable, BaseEstimator):
         if self.clocks_ is not None:
             require(self.clocks_.last <= plan.n_trees, "a clock stops at a tree that is not there")
 
-    def estimate_fit(
-        self, n_rows: int, n_features: int, n_classes: int | None = None
-    ) -> FitEstimate:
-        """Roughly what `fit` will cost on ``n_rows`` x ``n_features`` before any data is touched;
-        with ``capacity="auto"`` if it chooses the deepest trees, and twice as many.
-        """
-        plan = largest_plan(self, make_plan(self), n_rows)
-        n_outputs = n_classes or 2
-        seconds = estimate_seconds(plan, n_rows, n_features, n_outputs, self.n_jobs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about too few rows: that is for the fit to say
-            if resolve_stopping(self, plan, n_rows, False) is not None:
-                seconds *= 1.0 + selection_cost(plan, n_rows)
-        size = _engine_of(plan).estimate_bytes(plan, n_rows, n_features, n_outputs, self.n_jobs)
-        return FitEstimate(seconds, size)
+    def estimate_bytes(self, n_rows: int, n_features: int, n_classes: int | None = None) -> int:
+        """Roughly the memory that `fit` takes at its peak, before any data is touched."""
+        engine = _engine_of(plan := make_plan(self))
+        return engine.estimate_bytes(plan, n_rows, n_features, n_classes or 2, self.n_jobs)
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The knobs of an ensemble, checked and with their defaults filled in, and what a fit costs.
+"""The knobs of an ensemble, checked and with their defaults filled in, and the work of a tree.
 
 Also which numbers of trees give members, and how strongly each tree follows its gradient: the
 members of a virtual ensemble are truncations of one model (virtual-ensembles paper, eq. 15 and
@@ -19,7 +19,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.knobs import check_within
 from gbuq_core.methods.boosted import KNOBS
 from gbuq_core.presentation import short
@@ -30,13 +29,8 @@ METHODS = ("sgb", "sglb", *CYCLICAL)
 ENSEMBLES = ("independent", "virtual")
 LONGEST_STEP = 2.0  # of learning rate times gradient scale
 
-# The cost of a fit, measured on one core of a 2020s server: a page shows the estimate before and
-# the measured seconds after it.
-_SECONDS_PER_GRADIENT = 20e-9  # gradients, noise and leaf sums: a row and output
-_SECONDS_PER_COUNT = 0.8e-9  # histograms: a row, feature and output
-_SECONDS_PER_CANDIDATE = 2.0e-9  # scores: a leaf, candidate and output
-_SECONDS_PER_TREE = 10e-6
-_CATBOOST_FACTOR = 2.0
+# Of a column and a leaf: what finding their best split takes, in cells read.
+_CELLS_PER_CANDIDATE, _MOST_CANDIDATES = 25, 200  # columns; of more, fewer bins are made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,22 +246,14 @@ def langevin_numbers(plan: BoostingPlan, n_rows: float) -> Langevin:
     return Langevin(diffusion, shrink_rate, noise, leaf_noise, decay)
 
 
-def estimate_seconds(
-    plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None
-) -> float:
-    """Seconds that a fit without merged rows takes; merging can only make it shorter."""
-    levels = 0.5 * (plan.depth + 1)  # the root in full, then the smaller half of each level
-    bins = n_features * min(plan.max_bins, n_rows)
-    hessian = n_outputs * n_outputs if plan.newton and n_outputs > 2 else n_outputs
-    per_tree = (
-        _SECONDS_PER_TREE
-        + _SECONDS_PER_GRADIENT * n_rows * n_outputs
-        + _SECONDS_PER_COUNT * n_rows * (levels * n_features * (n_outputs + 1) + hessian)
-        + _SECONDS_PER_CANDIDATE * (2**plan.depth - 1) * bins * (n_outputs + 1)
-    )
-    at_once = min(effective_n_jobs(n_jobs), plan.n_models)
-    seconds = per_tree * plan.n_trees * plan.n_models / at_once
-    return seconds * (_CATBOOST_FACTOR if plan.engine == "catboost" else 1.0)
+def tree_work(n_rows: int, n_columns: int, n_outputs: int, depth: int) -> float:
+    """How much work a tree is, roughly, in cells (row times column) that are read for an output.
+
+    >>> tree_work(1000, 10, 2, 6) / tree_work(100_000, 10, 2, 6) < 0.03
+    True
+    """
+    candidates = _CELLS_PER_CANDIDATE * 2**depth * min(n_columns, _MOST_CANDIDATES)
+    return float((n_rows * n_columns + candidates) * (n_outputs + 1))
 
 
 class Schedule(NamedTuple):

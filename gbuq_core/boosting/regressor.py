@@ -133,7 +133,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     capacity : {"auto"} or None
         "auto": from 2,000 rows on, trees of ``depth``, and two and four levels deeper, are tried on
         the rows that choose the clocks; and trees are added until both clocks have stopped, up to
-        four times ``n_trees``. ``plan_`` says what was chosen, and `estimate_fit` what it may cost.
+        four times ``n_trees``. ``plan_`` says what was chosen.
         None: depth and trees as given. The papers' settings have names, such as
         ``gbuq_core.methods.METHODS["sglb"].make()``.
     engine : {"numba", "catboost"}

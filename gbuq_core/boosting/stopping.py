@@ -32,7 +32,7 @@ from gbuq_core.calibration.clocks import (
     tree_grid,
     warn_of_all_trees,
 )
-from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS, Split
+from gbuq_core.calibration.splits import HELD_OUT_FROM, Split
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage
 from gbuq_core.methods.boosted import KNOBS
@@ -102,13 +102,6 @@ def members_of_a_fold(n_models: int, n_splits: int) -> int:
     return min(n_models, max(2, n_models // n_splits))
 
 
-def selection_cost(plan: BoostingPlan, n_rows: int) -> float:
-    """What choosing costs by default, in fits of the whole ensemble."""
-    n_splits = 1 if n_rows >= HELD_OUT_FROM else N_FOLDS
-    n_fitted = n_splits * members_of_a_fold(plan.n_models, n_splits)
-    return n_fitted / plan.n_models * (1.0 - 1.0 / N_FOLDS)
-
-
 def fit_clocks(
     ensemble: Any,
     table: Any,
@@ -166,13 +159,6 @@ def _fit_parts(
     if n_classes is None:
         return clocks_of(stages, ensemble.stopping_, ensemble.tails)
     return class_clocks_of(stages, ensemble.stopping_)
-
-
-def largest_plan(ensemble: Any, plan: BoostingPlan, n_rows: int) -> BoostingPlan:
-    """A plan with the deepest trees that an ensemble may choose, and twice as many."""
-    if ensemble.capacity is None:
-        return plan
-    return replace(plan, n_trees=2 * plan.n_trees, depth=_deepest(plan, n_rows))
 
 
 def _deepest(plan: BoostingPlan, n_rows: int) -> int:

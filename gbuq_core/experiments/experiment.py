@@ -53,13 +53,12 @@ Rows = Sequence[Section | tuple[Section, ...]]
 
 
 class Work(NamedTuple):
-    """What a page asks for behind its picture, and how long it takes."""
+    """What a page asks for behind its picture."""
 
     slot: str
     key: Hashable  # all that it depends on
     make: Callable[[], Any]
     label: str  # of its progress; empty where nothing is said of it
-    seconds: float
     stored: Any = None  # the result, where it is stored
 
 
@@ -83,12 +82,10 @@ class SideBySide:
 
     name: str  # names the page's fits, and what the session keeps of them
     methods: Mapping[str, Any]  # from each method's key to an object with a `label`
-    # `plan`, `why_not`, `estimate`: `plan(settings, method)` returns what a fit depends on.
+    # `plan`, `why_not`: `plan(settings, method)` returns what a fit depends on.
     # `why_not(plan)` returns a sentence if it cannot be fitted, else an empty text.
-    # `estimate(plan)` returns seconds.
     plan: Callable[[Any, str], Any] = plan_of
     why_not: Callable[[Any], str]
-    estimate: Callable[[Any], float]
     # `fit`, `view`: `fit(plan)` returns a result with a field `seconds`. `view(fit, settings)`
     # returns what today's settings show of it.
     fit: Callable[[Any], Any]
@@ -159,9 +156,8 @@ class Single(Drawn):
     """An account of one fit: what is looked at, drawn and said of it."""
 
     label: str  # of its progress
-    # `estimate(plan)` returns seconds, `fit(plan)` a result. `stored(settings)` returns it where
-    # that is stored, and `quick` makes a part of it that can follow a hand
-    estimate: Callable[[Any], float]
+    # `fit(plan)` returns a result, `stored(settings)` too where that is stored, and `quick` makes a
+    # part of it that can follow a hand
     fit: Callable[[Any], Any]
     stored: Callable[[Any], Any] = lambda settings: None
     quick: Callable[[Any], Any] | None = None

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 from gbuq_core.experiments.claims import VERDICTS, Claim
 from gbuq_core.experiments.opening import Opening, changed
 from gbuq_core.jobs import stage
-from gbuq_core.settings import bare, differences, quicker
+from gbuq_core.settings import bare, differences, quicker, work_of
 
 N_SEEDS = 10
-MOST_SECONDS = 30.0  # for all seeds on one thread: above it, quicker settings are taken
 _LEAST_SHARE = 1 / 64  # of the settings' sizes
 
 Settings = TypeVar("Settings")
@@ -140,7 +139,6 @@ class SeedPlan(NamedTuple):
     seeds: tuple[int, ...]
     # how the settings differ from those that were asked for, to take less time; empty if not
     quicker: tuple[str, ...]
-    seconds: float  # roughly how long all seeds take on one thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +149,13 @@ class SeedStudy:
     # `fit`, `claims`: as for `run_over_seeds`
     fit: Callable[[Any], Any]
     claims: Callable[[Any], Sequence[Claim]]
-    # `estimate(settings)` returns roughly the seconds of one seed on one thread
-    estimate: Callable[[Any], float]
     # `quicker(settings, share)` returns settings of about that share of the sizes
     quicker: Callable[[Any, float], Any] = quicker
     # `bare(settings)` returns them without what no statement depends on
     bare: Callable[[Any], Any] = bare
     first: Any = None  # the settings with which its page opens: their outcomes are stored
+    sizes: Any = None  # settings whose sizes are usual; None: `first`
+    most: float = 2.0  # times that work: above it, quicker settings are taken
 
     @cached_property
     def opening(self) -> Opening:
@@ -179,18 +177,19 @@ class SeedStudy:
         outcomes = [self.opening.find(settings) for settings in _each_seed(plan)]
         return None if None in outcomes else tuple(outcomes)
 
-    def plan(
-        self, settings: Any, n_seeds: int = N_SEEDS, most_seconds: float = MOST_SECONDS
-    ) -> SeedPlan:
-        """What would be run: the settings, or quicker ones where they take too long."""
+    def plan(self, settings: Any, n_seeds: int = N_SEEDS, whole: bool = False) -> SeedPlan:
+        """What would be run: the settings, or quicker ones where they are too much work.
+
+        A ``whole`` plan keeps the settings.
+        """
         wanted = changed(self.bare(settings), seed=0)
+        most = self.most * work_of(self.bare(self.first if self.sizes is None else self.sizes))
         chosen, share = wanted, 1.0
-        while n_seeds * self.estimate(chosen) > most_seconds and share > _LEAST_SHARE:
+        while not whole and work_of(chosen) > most and share > _LEAST_SHARE:
             share /= 2.0
             chosen = self.quicker(wanted, share)
-        differs = differences(chosen, wanted)
-        seconds = n_seeds * self.estimate(chosen)
-        return SeedPlan(self.name, chosen, tuple(range(n_seeds)), differs, seconds)
+        seeds = tuple(range(n_seeds))
+        return SeedPlan(self.name, chosen, seeds, differences(chosen, wanted))
 
     def run(
         self, plan: SeedPlan, report: Callable[[tuple[SeedOutcome, ...]], None] | None = None

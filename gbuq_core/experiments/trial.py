@@ -24,10 +24,9 @@ class Trial:
     about: str  # Markdown
     button: str = "Run"
     # `plan(settings, values)` returns what it depends on, of the values of all knobs of the page;
-    # `why_not(plan)` a sentence if it cannot be run, else an empty text; `estimate(plan)` seconds
+    # `why_not(plan)` a sentence if it cannot be run, else an empty text
     plan: Callable[[Any, SimpleNamespace], Any]
     why_not: Callable[[Any], str]
-    estimate: Callable[[Any], float]
     run: Callable[[Any], Any]
     sections: Callable[[Any, SimpleNamespace], Sequence[Section]]
     claims: Callable[[Any], Sequence[Claim]] = lambda result: ()

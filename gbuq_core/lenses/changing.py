@@ -114,7 +114,7 @@ LENSES = (
         knobs=(LEVEL, FIXED),
         asks=("level", "fixed", "rank"),
         shows=("unit",),
-        seconds=lambda seen: 1.0,
+        beside=lambda seen: True,
         waiting=Waiting(
             "Trying cells of training rows",
             "No change was found.",

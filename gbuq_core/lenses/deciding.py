@@ -20,7 +20,7 @@ from gbuq_core.tables.deciding import DIFFERS
 from gbuq_core.tables.predicting import boosted_of
 
 _MOST_COLUMNS = 40
-_CELLS_PER_SECOND = 60_000_000  # leaves that are numbered, measured on two cores
+_MOST_CELLS_AT_ONCE = 30_000_000  # rows times trees
 
 
 def describe_deciding(scored: ScoredTable, deciding: DecidingRows) -> str:
@@ -83,12 +83,12 @@ def _model_number(seen: Seen) -> int:
     return int(seen.scored.model_of_row[seen.row])
 
 
-def _seconds(seen: Seen) -> float:
-    """Roughly how long it takes to number the leaves."""
+def _takes_long(seen: Seen) -> bool:
+    """Whether many leaves have to be numbered."""
     model, rows = seen.scored.models[_model_number(seen)]
     ensemble = boosted_of(model)
     n_cells = len(rows) * int(ensemble.n_trees_) * int(ensemble.plan_.n_models)
-    return n_cells / _CELLS_PER_SECOND
+    return n_cells > _MOST_CELLS_AT_ONCE
 
 
 LENSES = (
@@ -100,7 +100,7 @@ LENSES = (
         of_row=True,
         of=_model_number,
         refuse=lambda seen: why_no_deciding(seen.scored),
-        seconds=_seconds,
+        beside=_takes_long,
         waiting=Waiting(
             "Finding the leaves of the training rows",
             "It is not known which rows decide.",

@@ -62,8 +62,7 @@ _SHIFT_MEANING = (
 )
 _REPORTED = 30  # columns
 _HEIGHT = 220
-_SECONDS_PER_CELL = 2e-7
-_SECONDS_PER_CELL_TOLD, _MOST_CELLS_TOLD = 1e-5, 1e6
+_MOST_CELLS_AT_ONCE, _MOST_CELLS_TOLD_AT_ONCE = 2_500_000, 50_000
 
 
 def _refuse(seen: Seen) -> str:
@@ -152,7 +151,7 @@ LENSES = (
         knobs=(DRIFTED,),
         depends="files",
         refuse=_refuse,
-        seconds=lambda seen: _cells(seen) * _SECONDS_PER_CELL,
+        beside=lambda seen: _cells(seen) > _MOST_CELLS_AT_ONCE,
         waiting=Waiting(
             "Comparing the second file with the first",
             "The second file was not compared with the first.",
@@ -174,7 +173,7 @@ LENSES = (
         without=lambda seen: ("weighted",) if seen.scored.training.target.classes else (),
         concerns=lambda seen: seen.scored.protocol == "new_file",
         refuse=lambda seen: why_no_shift(seen.scored),
-        seconds=lambda seen: min(_cells(seen), _MOST_CELLS_TOLD) * _SECONDS_PER_CELL_TOLD,
+        beside=lambda seen: _cells(seen) > _MOST_CELLS_TOLD_AT_ONCE,
         waiting=Waiting("Comparing the rows of both files"),
         compute=lambda seen: measure_shift(seen.scored, seen.scored.plan.seed),
         sections=_shift_sections,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from gbuq_core.lenses.lens import WHY, Lens, Waiting
-from gbuq_core.tables import estimate_explaining, explain_row
+from gbuq_core.tables import explain_row
+
+_MOST_AT_ONCE = 60  # columns: the rows that are predicted grow with their square
 
 LENSES = (
     Lens(
@@ -11,7 +13,7 @@ LENSES = (
         place=WHY,
         title="",
         of_row=True,
-        seconds=lambda seen: estimate_explaining(seen.scored),
+        beside=lambda seen: seen.scored.training.X.shape[1] > _MOST_AT_ONCE,
         waiting=Waiting(
             "Replacing one column at a time to see where this row's uncertainty comes from",
             "It is not known where this row's uncertainty comes from.",

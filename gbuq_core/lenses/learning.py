@@ -23,10 +23,8 @@ from gbuq_core.lenses.choices import GROUP
 from gbuq_core.lenses.lens import MORE, Lens, Seen, Waiting
 from gbuq_core.lenses.pictures import style_of
 from gbuq_core.metrics import LearningCurve
-from gbuq_core.presentation import format_bytes, percent, seconds_text
+from gbuq_core.presentation import percent
 from gbuq_core.tables import (
-    ScoreEstimate,
-    estimate_curve,
     failing_groups,
     find_failures,
     group_column,
@@ -64,29 +62,11 @@ class _Grouped(NamedTuple):
     problem: str
 
 
-def _estimate(seen: Seen) -> ScoreEstimate | None:
-    try:
-        return estimate_curve(seen.scored.training, seen.scored.plan, seen.values.repeats)
-    except GbuqError:  # the fit says it
-        return None
-
-
-def _say_cost(seen: Seen) -> str:
-    """What it takes, before it is asked for."""
+def _say_work(seen: Seen) -> str:
+    """What it trains, before it is asked for."""
     if seen.values.curve:
         return ""
-    cost = _estimate(seen)
-    if cost is None:
-        return "Switch it on to train on fewer rows."
-    return (
-        f"Training {4 * seen.values.repeats} models takes about {seconds_text(cost.seconds)} and "
-        f"{format_bytes(cost.bytes)}. The groups train nothing."
-    )
-
-
-def _seconds(seen: Seen) -> float:
-    cost = _estimate(seen)
-    return float("inf") if cost is None else max(cost.seconds, 1.0)
+    return f"Switch it on to train {4 * seen.values.repeats} models. The groups train nothing."
 
 
 def _in_groups(seen: Seen, curve: LearningCurve) -> _Grouped:
@@ -155,8 +135,8 @@ LENSES = (
         asks=("repeats",),
         shows=("unit",),
         depends="fit",
-        waits=_say_cost,
-        seconds=_seconds,
+        waits=_say_work,
+        beside=lambda seen: True,
         waiting=Waiting(
             "Training on more and more rows",
             "It is not known whether more rows would help.",

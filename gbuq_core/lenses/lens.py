@@ -84,7 +84,8 @@ class Lens:
     concerns: Callable[[Seen], bool] = lambda seen: True  # whether it is shown at all
     refuse: Callable[[Seen], str] = lambda seen: ""  # why it cannot be answered, in a sentence
     waits: Callable[[Seen], str] = lambda seen: ""  # what is said until the reader asks for it
-    seconds: Callable[[Seen], float] = lambda seen: 0.0  # above half a second it becomes a job
+    # Whether it may take longer than half a second: it is then a job beside the page.
+    beside: Callable[[Seen], bool] = lambda seen: False
     waiting: Waiting = _WAITING
     compute: Callable[[Seen], Any]  # what takes time; a GbuqError is shown in its place
     sections: Callable[[Seen, Any], list[Section]]  # how the answer is shown

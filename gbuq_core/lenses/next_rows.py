@@ -16,7 +16,6 @@ MEANING = (
     "weight, so copies are not chosen."
 )
 MOST_TO_LABEL = 200
-_SECONDS_PER_ROW = 1e-3
 LABEL = Knob(
     "label", "Rows to label", "ladder", 20, choices=(10, 20, 50, 100, MOST_TO_LABEL), group="page"
 )
@@ -69,7 +68,7 @@ LENSES = (
         report="if made",
         knobs=(LABEL,),
         refuse=_refuse,
-        seconds=lambda seen: 1.0 + _SECONDS_PER_ROW * _n_candidates(seen),
+        beside=lambda seen: True,
         waiting=Waiting(
             "Ranking the rows without a target",
             "The rows without a target are not ranked.",

@@ -6,7 +6,7 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.lenses.lens import Lens, Seen, Waiting
 from gbuq_core.presentation import percent, short
 from gbuq_core.tables import TableUnfamiliarity, measure_unfamiliarity, reason_of, say_reason
-from gbuq_core.tables.unfamiliar import estimate_unfamiliarity, lacking_notice
+from gbuq_core.tables.unfamiliar import lacking_notice
 
 _LISTED = 20
 
@@ -39,11 +39,6 @@ def _sections(seen: Seen, table: TableUnfamiliarity) -> list[Section]:
     return [Section(heading=heading, text=" ".join(words), table=lines)]
 
 
-def _seconds(seen: Seen) -> float:
-    """At least what makes it a job: the page is drawn without it."""
-    return max(0.6, estimate_unfamiliarity(seen.scored.training, seen.scored.scored))
-
-
 LENSES = (
     Lens(
         key="unfamiliar",
@@ -51,7 +46,7 @@ LENSES = (
         title="Which rows are the least familiar?",
         depends="files",
         concerns=lambda seen: seen.scored.unfamiliarity is not None,
-        seconds=_seconds,
+        beside=lambda seen: True,
         waiting=Waiting(
             "Measuring how unfamiliar the rows are",
             "It is not known how unfamiliar the rows are.",

@@ -26,12 +26,10 @@ Which methods can do something, in the order that pages list them:
 >>> [method.label for method in find_methods("regression", yields=("knowledge", "functions"))]
 ['VST', 'VSGBM', 'XBART', 'Gaussian process']
 
-What a method needs, and what it costs before it is fitted:
+What a method needs:
 
 >>> METHODS["gp"].why_not(rows=9000)[:55]
 'Gaussian process takes at most 5,000 rows, and this tab'
->>> METHODS["ngboost"].costs.fit_seconds(rows=2000, columns=1, trees=100) > 1.0
-True
 
 A page takes a knob from the record and narrows it to what it offers. The label, help and limits
 stay the record's unless the page gives its own:
@@ -42,10 +40,10 @@ stay the record's unless the page gives its own:
 ('Depth', 6, 8)
 
 To move a page here: replace its dictionary by ``{key: METHODS[key] for key in ...}`` with the keys
-it shows, take ``label``, ``about`` and ``packages`` from the record, build with ``make`` (or
-``builder(...)`` in exported code), and estimate with ``costs``. What only this page says about a
-method stays with the page. `gbuq_core.experiments.heteroscedastic.plan` and ``models`` are an
-example; `gbuq_core.tables.predicting` is how the command line scores a table by any record.
+it shows, take ``label``, ``about`` and ``packages`` from the record, and build with ``make`` (or
+``builder(...)`` in exported code). What only this page says about a method stays with the page.
+`gbuq_core.experiments.heteroscedastic.plan` and ``models`` are an example;
+`gbuq_core.tables.predicting` is how the command line scores a table by any record.
 
 A new method is a `Method` in ``RECORDS`` of one of this room's files (and its estimator's own
 file). A notebook or a test adds one with `declare_method`, before it imports a page.
@@ -65,7 +63,6 @@ from gbuq_core.methods.record import (
     TASKS,
     YIELDS,
     Builder,
-    Costs,
     Method,
     declare_method,
     find_methods,
@@ -80,7 +77,6 @@ __all__ = [
     "TASKS",
     "YIELDS",
     "Builder",
-    "Costs",
     "Method",
     "Sampler",
     "declare_method",

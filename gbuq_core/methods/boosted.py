@@ -7,7 +7,7 @@ from typing import Any
 
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB, STACKING
-from gbuq_core.methods.record import PARTS, Builder, Costs, Method, both_tasks
+from gbuq_core.methods.record import PARTS, Builder, Method, both_tasks
 
 _MOST_TREES = 100_000
 _TREES = Knob("n_trees", "Trees", "integer", 1000, 1, _MOST_TREES)
@@ -137,42 +137,6 @@ _MASK = (
     ),
 )
 
-# For trees of depth 6 and a mean with its variance; `estimate_fit` of the ensemble counts exactly.
-_COSTS = Costs(
-    tree=1e-5,
-    tree_row=4.2e-8,
-    tree_column=4.8e-5,
-    tree_cell=8.4e-9,
-    predict_tree_row=1e-8,
-    cell_bytes=32.0,
-    column_bytes=1e5,
-    tree_bytes=2200.0,
-)
-_CATBOOST_COSTS = Costs(
-    tree=1.1e-4,
-    tree_row=1.1e-7,
-    tree_column=1.35e-4,
-    tree_cell=4.6e-8,
-    predict_tree_row=1.5e-8,
-    cell_bytes=64.0,
-    tree_bytes=2200.0,
-)
-# Of ten members, of two clocks, and of the folds that weigh the voices; and of the process. A tree
-# stands for the up to four that the clocks may take: with 44 to 4,000 of them the fits of 11 tables
-# took .2 to 1.6 times this.
-_STACKED_COSTS = Costs(
-    fit=8.0,
-    row=2e-4,
-    tree=7e-3,
-    tree_column=2.5e-4,
-    tree_cell=1.9e-7,
-    predict_row=3e-5,
-    predict_tree_row=5e-8,
-    cell_bytes=100.0,
-    row_bytes=3000.0,
-    column_bytes=1e5,
-    tree_bytes=60_000.0,
-)
 _MIXTURE = (*PARTS, "members")
 
 
@@ -213,7 +177,6 @@ RECORDS = (
             *_SHARED,
             _SUBSAMPLE,
         ),
-        costs=_COSTS,
     ),
     Method(
         key="sglb",
@@ -226,7 +189,6 @@ RECORDS = (
         yields=_MIXTURE,
         classes_yield=_MIXTURE,
         knobs=(_MEMBERS, *_SHARED, *_LANGEVIN),
-        costs=_COSTS,
     ),
     Method(
         key="virtual_sglb",
@@ -239,7 +201,6 @@ RECORDS = (
         yields=_MIXTURE,
         classes_yield=_MIXTURE,
         knobs=(*_SHARED, *_VIRTUAL, *_LANGEVIN),
-        costs=_COSTS,
     ),
     Method(
         key="csglb",
@@ -258,7 +219,6 @@ RECORDS = (
             *_MASK[1:],
             *_LANGEVIN,
         ),
-        costs=_COSTS,
     ),
     Method(
         key="cbsglb",
@@ -276,7 +236,6 @@ RECORDS = (
             *_MASK,
             *_LANGEVIN,
         ),
-        costs=_COSTS,
     ),
     Method(
         key="stacked",
@@ -294,7 +253,6 @@ RECORDS = (
         yields=PARTS,
         classes_yield=PARTS,
         knobs=(_MEMBERS, *_SHARED[:3]),
-        costs=_STACKED_COSTS,
     ),
     Method(
         key="virtual_catboost",
@@ -309,6 +267,5 @@ RECORDS = (
         classes_yield=_MIXTURE,
         knobs=(*_SHARED, *_VIRTUAL, _LANGEVIN[0]),
         packages=("catboost",),
-        costs=_CATBOOST_COSTS,
     ),
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import GREY, MACAU, SGLB
-from gbuq_core.methods.record import NOVELTIES, PARTS, Costs, Method, both_tasks
+from gbuq_core.methods.record import NOVELTIES, PARTS, Method, both_tasks
 
 FOREST_KNOBS = (
     Knob("n_trees", "Trees", "integer", 100, 1, 10_000),
@@ -40,17 +38,6 @@ GROUP_KNOBS = (
 )
 
 _FORESTS, _MACAU = "gbuq_core.baselines:ForestEnsemble", "gbuq_core.macau:Macau"
-_GROUP_COSTS = Costs(
-    fit=0.1, tree=6e-4, tree_row=1e-7, tree_cell=3e-7, predict_tree_row=1e-7, tree_bytes=4000.0
-)
-_LINEAR_COSTS = Costs(
-    fit=0.02,
-    tree_row=1.3e-6,
-    tree_cell=1e-7,
-    predict_tree_row=1.5e-6,
-    tree_bytes=20_000.0,
-    tree_row_bytes=24.0,
-)
 _ALL = (*PARTS, *NOVELTIES, "members")
 _OF_CLASSES = (*PARTS, *NOVELTIES)  # a tree's share of a class comes with a variance: no member
 
@@ -67,7 +54,6 @@ RECORDS = (
         yields=("knowledge", "members"),
         classes_yield=(*PARTS, "members"),
         knobs=GROUP_KNOBS,
-        costs=_GROUP_COSTS,
     ),
     Method(
         key="forests",
@@ -81,7 +67,6 @@ RECORDS = (
         yields=("knowledge", "members"),
         classes_yield=(*PARTS, "members"),
         knobs=GROUP_KNOBS,
-        costs=_GROUP_COSTS,
     ),
     Method(
         key="macau",
@@ -96,7 +81,6 @@ RECORDS = (
         knobs=(_LEAF_MODEL, *FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
         forms=("macau_linear", "macau_basic"),
-        costs=_LINEAR_COSTS,
     ),
     Method(
         key="macau_linear",
@@ -111,7 +95,6 @@ RECORDS = (
         classes_yield=_OF_CLASSES,
         knobs=(*FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
-        costs=_LINEAR_COSTS,
     ),
     Method(
         key="macau_basic",
@@ -126,6 +109,5 @@ RECORDS = (
         classes_yield=_OF_CLASSES,
         knobs=(*FOREST_KNOBS, _TAIL),
         packages=("lightgbm",),
-        costs=replace(_LINEAR_COSTS, tree_row=1.2e-6, predict_tree_row=1.2e-6),
     ),
 )

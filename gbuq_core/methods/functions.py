@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import GREY, RASMUSSEN, SOFT_TREES
-from gbuq_core.methods.record import PARTS, Builder, Costs, Method
+from gbuq_core.methods.record import PARTS, Builder, Method
 
 _DRAWS = Knob("n_draws", "Functions behind the bands", "integer", 100, 1, 10_000)
 _SOFT = (
@@ -68,16 +68,6 @@ RECORDS = (
         builders={"regression": Builder(of="gbuq_core:VariationalSoftTreeRegressor")},
         yields=_FUNCTIONS,
         knobs=_SOFT,
-        # For 3,000 steps of depth 3; `estimate_fit` of the estimator counts exactly.
-        costs=Costs(
-            tree=0.04,
-            tree_row=4.7e-4,
-            tree_cell=3e-5,
-            predict_tree_row=1.1e-5,
-            cell_bytes=60.0,
-            row_bytes=200.0,
-            tree_bytes=200_000.0,
-        ),
     ),
     Method(
         key="vsgbm",
@@ -89,15 +79,6 @@ RECORDS = (
         builders={"regression": Builder(of="gbuq_core:VariationalSoftGBMRegressor")},
         yields=_FUNCTIONS,
         knobs=(Knob("n_trees", "Trees of the VSGBM", "integer", 5, 1, 200), *_SOFT),
-        costs=Costs(
-            tree=0.01,
-            tree_row=1.9e-4,
-            tree_cell=3e-5,
-            predict_tree_row=9e-6,
-            cell_bytes=60.0,
-            row_bytes=200.0,
-            tree_bytes=100_000.0,
-        ),
     ),
     Method(
         key="xbart",
@@ -117,15 +98,6 @@ RECORDS = (
         ),
         packages=("stochtree",),
         complete=True,
-        # For 100 draws after 15 sweeps.
-        costs=Costs(
-            fit=0.02,
-            tree=2e-4,
-            tree_row=6e-6,
-            tree_column=3.2e-3,
-            predict_tree_row=8e-7,
-            row_bytes=1800.0,
-        ),
     ),
     Method(
         key="gp",
@@ -146,6 +118,6 @@ RECORDS = (
         complete=True,
         most_rows=_MOST_GP_ROWS,
         rows_reason="its time grows with the cube of the rows",
-        costs=Costs(fit=0.05, row_pair=7e-6, predict_row=1.5e-5, pair_bytes=80.0),
+        pair_bytes=80.0,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import DARK_GREY, GREY, IBUG
-from gbuq_core.methods.record import Builder, Costs, Method
+from gbuq_core.methods.record import Builder, Method
 
 _CATBOOST = Builder(
     of="catboost:CatBoostRegressor", fixed={"verbose": False, "allow_writing_files": False}
@@ -18,26 +18,6 @@ _SCORING = Knob(
     help="What the number of neighbours and the calibration minimise on held-out rows.",
 )
 _CALIBRATE = Knob("calibrate", "Calibrate", "switch", True)
-# Of its own booster's 1,000 trees and of looking every row up among all others, tree by tree.
-_LOOK_UP = Costs(
-    tree=5.7e-5,
-    tree_row=7e-9,
-    tree_column=3e-5,
-    tree_cell=5e-9,
-    predict_tree_row=1.2e-8,
-    tree_bytes=200.0,
-    tree_row_bytes=3.7,
-)
-_BOTH = Costs(
-    tree=3e-5,
-    tree_row=3.3e-8,
-    tree_column=7e-5,
-    tree_cell=3.4e-8,
-    predict_tree_row=1.8e-8,
-    tree_bytes=400.0,
-    tree_row_bytes=4.4,
-)
-
 # Links, projects and stored pictures have the deltas of the authors' code, in units of the target.
 _IBUG = Builder(of="gbuq_core:IBUGRegressor", fixed={"delta_unit": 1.0})
 
@@ -65,7 +45,6 @@ RECORDS = (
             Knob("tree_order", "Trees taken", "choice", "first",
                  choices=("first", "last", "random")),
         ),
-        costs=_LOOK_UP,
     ),
     Method(
         key="ibug_cbu",
@@ -96,7 +75,6 @@ RECORDS = (
         yields=("total",),
         knobs=(_SCORING,),
         complete=True,
-        costs=_BOTH,
     ),
     Method(
         key="knn",
@@ -114,7 +92,6 @@ RECORDS = (
         yields=("total", "data", "neighbours"),
         knobs=(_SCORING, _CALIBRATE),
         complete=True,
-        costs=Costs(fit=0.002, row=2.4e-5, predict_row=1.5e-5, row_bytes=3400.0),
     ),
     Method(
         key="knn_cb",
@@ -136,9 +113,5 @@ RECORDS = (
         knobs=(_SCORING, _CALIBRATE),
         packages=("catboost",),
         complete=True,
-        costs=Costs(
-            tree=4e-5, tree_row=1.7e-7, tree_column=3.6e-4, tree_cell=3e-8, predict_row=9e-6,
-            row_bytes=3400.0, tree_bytes=500.0,
-        ),
     ),
 )  # fmt: skip

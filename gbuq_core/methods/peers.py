@@ -8,7 +8,7 @@ from typing import Any
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.forests import FOREST_KNOBS
 from gbuq_core.methods.papers import DARK_GREY, GREY, MACAU
-from gbuq_core.methods.record import PARTS, Builder, Costs, Method
+from gbuq_core.methods.record import PARTS, Builder, Method
 
 _CONFORMAL = "gbuq_core.baselines.conformal"
 _BOOSTED = "gbuq_core.baselines.boosted_distributions"
@@ -44,14 +44,6 @@ RECORDS = (
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
         opaque=True,
-        costs=Costs(
-            fit=0.02,
-            tree=3e-4,
-            tree_row=1.5e-7,
-            tree_cell=5e-8,
-            predict_tree_row=1.5e-7,
-            tree_bytes=20_000.0,
-        ),
     ),
     Method(
         key="quantile",
@@ -66,14 +58,6 @@ RECORDS = (
         knobs=FOREST_KNOBS,
         packages=("lightgbm",),
         opaque=True,
-        costs=Costs(
-            fit=0.01,
-            tree=2.5e-3,
-            tree_row=5e-7,
-            tree_cell=3e-7,
-            predict_tree_row=5e-7,
-            tree_bytes=35_000.0,
-        ),
     ),
     Method(
         key="conformal_forest",
@@ -93,15 +77,6 @@ RECORDS = (
         knobs=FOREST_KNOBS,
         packages=("mapie", "lightgbm"),
         opaque=True,
-        costs=Costs(
-            fit=0.05,
-            tree=3e-4,
-            tree_row=1.5e-7,
-            tree_cell=5e-8,
-            predict_row=2e-6,
-            predict_tree_row=1e-7,
-            tree_bytes=20_000.0,
-        ),
     ),
     Method(
         key="conformal_linear",
@@ -121,7 +96,6 @@ RECORDS = (
         packages=("mapie",),
         complete=True,
         opaque=True,
-        costs=Costs(fit=0.01, row=1e-7, predict_row=2e-6, cell_bytes=40.0),
     ),
     Method(
         key="cqr",
@@ -138,15 +112,6 @@ RECORDS = (
         knobs=FOREST_KNOBS,
         packages=("mapie", "lightgbm"),
         opaque=True,
-        costs=Costs(
-            fit=0.01,
-            tree=2.2e-3,
-            tree_row=4e-7,
-            tree_cell=3e-7,
-            predict_row=5e-6,
-            predict_tree_row=5e-7,
-            tree_bytes=35_000.0,
-        ),
     ),
     Method(
         key="gnll",
@@ -162,14 +127,6 @@ RECORDS = (
         packages=("lightgbm",),
         complete=True,
         opaque=True,
-        costs=Costs(
-            fit=0.02,
-            tree=3e-4,
-            tree_row=1.5e-7,
-            tree_cell=5e-8,
-            predict_tree_row=7e-8,
-            tree_bytes=20_000.0,
-        ),
     ),
     Method(
         key="ngboost",
@@ -183,14 +140,6 @@ RECORDS = (
         knobs=FOREST_KNOBS[:1],
         packages=("ngboost",),
         complete=True,
-        costs=Costs(
-            fit=0.05,
-            tree=7.5e-3,
-            tree_row=9e-7,
-            tree_cell=4.5e-7,
-            predict_tree_row=4e-7,
-            tree_bytes=6000.0,
-        ),
     ),
     Method(
         key="catboost",
@@ -224,15 +173,6 @@ RECORDS = (
         ),
         packages=("catboost",),
         opaque=True,
-        costs=Costs(
-            fit=0.02,
-            tree=3e-4,
-            tree_row=7e-8,
-            tree_cell=3e-8,
-            predict_row=2e-6,
-            cell_bytes=64.0,
-            tree_bytes=500.0,
-        ),
     ),
     Method(
         key="isolation",
@@ -246,7 +186,6 @@ RECORDS = (
         yields=("novelty",),
         knobs=(FOREST_KNOBS[0], Knob("max_rows", "Rows of a tree", "integer", 256, 2, 1_000_000)),
         packages=("sklearn",),
-        costs=Costs(fit=0.02, tree=2.3e-3, predict_tree_row=1e-7, tree_bytes=5000.0),
     ),
     Method(
         key="distance",
@@ -261,6 +200,5 @@ RECORDS = (
         knobs=(Knob("n_neighbors", "Neighbours", "integer", 5, 1, 10_000),),
         packages=("sklearn",),
         complete=True,
-        costs=Costs(fit=0.01, predict_row=2e-6),
     ),
 )

@@ -18,6 +18,8 @@ PARTS = ("total", "data", "knowledge")
 NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals", "law")
 
+_BYTES_PER_CELL = 64.0  # of a table: as it is passed, as numbers, and what a fit makes of it
+
 
 @dataclass(frozen=True, kw_only=True)
 class Builder:
@@ -86,72 +88,6 @@ def both_tasks(of: str, **fixed: Any) -> dict[str, Builder]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Costs:
-    """Roughly what a fit and a prediction take on one core of a 2020s server.
-
-    ``fit`` seconds of any fit; ``row``, ``row_pair``: of each training row, each pair of rows;
-    ``tree``, ``tree_row``, ``tree_column``, ``tree_cell``: of each tree, and each row, column or
-    cell (row and column) that it reads. ``predict_row``, ``predict_tree_row``: of each row that is
-    predicted, and each tree that it falls through. ``cell_bytes``, ``row_bytes``, ``column_bytes``,
-    ``pair_bytes``: peak memory for each cell of the table, each row, column and pair of rows;
-    ``tree_bytes``, ``tree_row_bytes``: what a tree keeps, and keeps of every training row.
-
-    An ensemble counts the trees of all members, a soft tree is one tree, and a method that trains
-    another library's booster first counts that one's trees (1,000 by default).
-    """
-
-    fit: float = 0.0
-    row: float = 0.0
-    row_pair: float = 0.0
-    tree: float = 0.0
-    tree_row: float = 0.0
-    tree_column: float = 0.0
-    tree_cell: float = 0.0
-    predict_row: float = 0.0
-    predict_tree_row: float = 0.0
-    cell_bytes: float = 24.0
-    row_bytes: float = 0.0
-    column_bytes: float = 0.0
-    pair_bytes: float = 0.0
-    tree_bytes: float = 0.0
-    tree_row_bytes: float = 0.0
-
-    def fit_seconds(self, rows: int, columns: int = 1, trees: int = 0) -> float:
-        """Seconds of a fit on one core.
-
-        Examples
-        --------
-        >>> Costs(fit=0.5, tree=0.01).fit_seconds(1000, trees=100)
-        1.5
-        """
-        each = self.tree + self.tree_column * columns
-        each += rows * (self.tree_row + self.tree_cell * columns)
-        return self.fit + rows * self.row + rows * rows * self.row_pair + trees * each
-
-    def predict_seconds(self, rows: int, trees: int = 0) -> float:
-        """Seconds to predict rows on one core.
-
-        Examples
-        --------
-        >>> Costs(predict_row=0.001).predict_seconds(1000)
-        1.0
-        """
-        return rows * (self.predict_row + trees * self.predict_tree_row)
-
-    def fit_bytes(self, rows: int, columns: int = 1, trees: int = 0) -> int:
-        """Peak memory of a fit in bytes, the table's own copies among it.
-
-        Examples
-        --------
-        >>> Costs(cell_bytes=8.0, tree_bytes=100.0).fit_bytes(10, 2, trees=3)
-        460
-        """
-        each = self.tree_bytes + rows * self.tree_row_bytes
-        table = rows * (columns * self.cell_bytes + self.row_bytes + rows * self.pair_bytes)
-        return int(table + columns * self.column_bytes + trees * each)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Method:
     """All that the project says about one method, declared once."""
 
@@ -183,7 +119,7 @@ class Method:
     # `most_rows`, `rows_reason`: the largest training table, and why
     most_rows: int | None = None
     rows_reason: str = ""
-    costs: Costs = Costs()
+    pair_bytes: float = 0.0  # of memory that each pair of training rows takes
     # whether a library holds the fitted model, so that nobody can tell its memory
     opaque: bool = False
     # Keys of the records that fix its main knob. `find_methods` lists those in its place.
@@ -212,6 +148,16 @@ class Method:
     def yields_for(self, task: str) -> tuple[str, ...]:
         """What it yields for a task: ``classes_yield`` for a classification, else ``yields``."""
         return self.classes_yield if task == "classification" else self.yields
+
+    def fit_bytes(self, rows: int, columns: int) -> int:
+        """Roughly the memory of a fit, with the table's own copies.
+
+        Examples
+        --------
+        >>> METHODS["gp"].fit_bytes(5000, 1) > 10 * METHODS["knn"].fit_bytes(5000, 1)
+        True
+        """
+        return int(rows * (_BYTES_PER_CELL * columns + rows * self.pair_bytes))
 
     def builder(self, task: str = "regression") -> Builder:
         """How to make its estimator for a task."""

@@ -28,10 +28,10 @@ from gbuq_core.tables import (
     Table,
     ask_about_split,
     edit_schema,
-    estimate_scoring,
     infer_schema,
     prepare_new,
     prepare_training,
+    scoring_bytes,
     settle_plan,
     split_warnings,
     with_intervals,
@@ -123,7 +123,7 @@ def fit_project(
     if why := why_method_not_kept(plan, training.target.task):
         raise InvalidParameter(why)
     settled = settle_plan(plan, training, n_new=1)
-    check_memory(estimate_scoring(training, settled.plan, n_new=1).bytes, "training on this table")
+    check_memory(scoring_bytes(training, settled.plan, n_new=1), "training on this table")
     fits = fit_for_new(training, settled.plan)
     rows, predictions, scores = judge_measured(fits, training, settled.plan)
     held = HeldOut(rows, training.y[rows], predictions, training.target.classes)

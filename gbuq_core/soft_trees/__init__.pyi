@@ -8,7 +8,6 @@ from gbuq_core.soft_trees.results import (
     ElboPath,
     FittedTree,
     Snapshots,
-    SoftTreeEstimate,
     TreePicture,
     TunedSoftTree,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "FittedTree",
     "LowRankGaussian",
     "Snapshots",
-    "SoftTreeEstimate",
     "TreePicture",
     "TreeShape",
     "TunedSoftTree",

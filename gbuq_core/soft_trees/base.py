@@ -28,7 +28,7 @@ from gbuq_core.knobs import check_within
 from gbuq_core.methods.functions import SOFT_KNOBS
 from gbuq_core.model_files.contents import require
 from gbuq_core.model_files.fields import Savable
-from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes, estimate_seconds
+from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes
 from gbuq_core.soft_trees.forward import draw_gates, draw_leaves
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.inputs import SoftEncoding, apply_inputs, fit_inputs
@@ -37,7 +37,6 @@ from gbuq_core.soft_trees.results import (
     ElboPath,
     FittedTree,
     Snapshots,
-    SoftTreeEstimate,
     TreePicture,
 )
 from gbuq_core.uncertainty import Uncertainty, decompose_regression, mean_over_members
@@ -145,18 +144,6 @@ class SoftTrees(Savable, BaseEstimator):
         knobs = knobs.fitting(self.shape_)
         check_memory(estimate_bytes(self.shape_, len(matrix), knobs), "this fit")
         return knobs
-
-    def estimate_fit(self, n_rows: int, n_features: int) -> SoftTreeEstimate:
-        """Estimate what `fit` costs on ``n_rows`` x ``n_features`` numbers with one thread."""
-        knobs, shape = self._knobs(), self._shape(n_features)
-        knobs = knobs.fitting(shape)
-        return SoftTreeEstimate(
-            self._n_trees() * estimate_seconds(shape, n_rows, knobs),
-            estimate_bytes(shape, n_rows, knobs),
-        )
-
-    def _n_trees(self) -> int:
-        return 1
 
     def _only_tree(self) -> FittedTree:
         check_is_fitted(self, "trees_")

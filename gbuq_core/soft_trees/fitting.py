@@ -393,16 +393,6 @@ def _is_flat(path: np.ndarray, n_steps: int, tolerance: float) -> bool:
     return bool(path[-window:].mean() - path[-2 * window : -window].mean() < tolerance)
 
 
-def estimate_seconds(shape: TreeShape, n_rows: int, knobs: FitKnobs) -> float:
-    """Roughly how long `fit_tree` takes with one thread, in seconds."""
-    rows = batch_rows(n_rows, knobs.batch_size) or n_rows
-    cells = rows * (shape.n_nodes + shape.n_leaves) * (2.0 + 0.2 * shape.n_features)
-    by_draw = 10e-9 * cells + 4e-9 * shape.n_parameters * (knobs.rank + 4)
-    divergence = 1.1e-9 * shape.n_parameters * knobs.rank**2
-    by_step = knobs.n_gradient_draws * by_draw + divergence
-    return 1e-5 + knobs.n_restarts * knobs.n_steps * by_step
-
-
 def estimate_bytes(shape: TreeShape, n_rows: int, knobs: FitKnobs) -> int:
     """Roughly what `fit_tree` holds at its peak, in bytes."""
     posterior_numbers = shape.n_parameters * (knobs.rank + 2)

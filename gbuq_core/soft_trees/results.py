@@ -87,13 +87,6 @@ class ClassTreePicture(NamedTuple):
     output: np.ndarray  # (n_samples, n_classes)
 
 
-class SoftTreeEstimate(NamedTuple):
-    """Roughly what a fit costs, before it begins."""
-
-    seconds: float
-    bytes: int
-
-
 class TunedSoftTree(NamedTuple):
     """What `tune_soft_tree` tried; scores are (n_combinations,), in nats a validation row."""
 

@@ -24,7 +24,6 @@ from gbuq_core.tables.comparing import (
     compare_methods,
     compare_runs,
     describe_comparison,
-    estimate_method,
     run_methods,
     why_not_compared,
 )
@@ -55,20 +54,11 @@ from gbuq_core.tables.drifting import (
     why_no_coverage,
 )
 from gbuq_core.tables.editing import ColumnCurve, EditedRow, column_curve, score_edited
-from gbuq_core.tables.estimating import (
-    MAX_ROWS_OUT_OF_FOLD,
-    PROTOCOLS,
-    ScoreEstimate,
-    Settled,
-    estimate_scoring,
-    settle_plan,
-)
 from gbuq_core.tables.evaluating import ClassificationScores, RegressionScores, Scores
 from gbuq_core.tables.explaining import (
     EFFECT_MEANING,
     ColumnEffect,
     RowExplanation,
-    estimate_explaining,
     explain_row,
 )
 from gbuq_core.tables.failing import FailingGroup, Failures, failing_groups, find_failures
@@ -114,7 +104,7 @@ from gbuq_core.tables.laws import (
     row_law,
     why_no_law,
 )
-from gbuq_core.tables.more_rows import estimate_curve, learning_curve
+from gbuq_core.tables.more_rows import learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ReadOptions, ScorePlan
@@ -123,6 +113,15 @@ from gbuq_core.tables.same_units import SplitQuestion, ask_about_split
 from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import OwnGroups, ScoredTable, ShiftWeights, score_table
+from gbuq_core.tables.settling import (
+    MAX_ROWS_OUT_OF_FOLD,
+    PROTOCOLS,
+    Settled,
+    TrainingSize,
+    scoring_bytes,
+    settle_plan,
+    training_size,
+)
 from gbuq_core.tables.shifting import can_weigh, describe_shift, measure_shift, why_no_shift
 from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.suspecting import split_columns, split_warnings
@@ -201,7 +200,6 @@ __all__ = [
     "RowLaw",
     "ScaleAdvice",
     "Schema",
-    "ScoreEstimate",
     "ScorePlan",
     "ScoredTable",
     "Scores",
@@ -214,6 +212,7 @@ __all__ = [
     "TableRecipe",
     "TableUnfamiliarity",
     "Target",
+    "TrainingSize",
     "add_unfamiliarity",
     "advise_scale",
     "ask_about_split",
@@ -238,10 +237,6 @@ __all__ = [
     "describe_split",
     "drift_csv",
     "edit_schema",
-    "estimate_curve",
-    "estimate_explaining",
-    "estimate_method",
-    "estimate_scoring",
     "explain_row",
     "explain_with_model",
     "failing_groups",
@@ -280,6 +275,7 @@ __all__ = [
     "score_edited",
     "score_table",
     "score_with_model",
+    "scoring_bytes",
     "settle_plan",
     "sheet_names",
     "split_columns",
@@ -289,6 +285,7 @@ __all__ = [
     "table_command",
     "to_csv_bytes",
     "to_parquet_bytes",
+    "training_size",
     "unfamiliarity_parts",
     "why_no_coverage",
     "why_no_deciding",

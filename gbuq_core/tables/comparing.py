@@ -31,25 +31,16 @@ from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter
 from gbuq_core.jobs import available_memory_bytes, check_memory, stage
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import prr, wilson_band
-from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
+from gbuq_core.presentation import digits, format_bytes, percent, short
 from gbuq_core.settings import AUTOMATIC
 from gbuq_core.tables.cleaning import Prepared, prepare_training
-from gbuq_core.tables.estimating import (
-    ScoreEstimate,
-    choose_protocol,
-    estimate_scoring,
-    settle_plan,
-    why_trees_alone,
-)
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
 from gbuq_core.tables.plan import (
-    N_FOLDS,
     STACKED,
     ScorePlan,
     check_methods,
     compared_methods,
-    counted_trees,
     is_boosted,
     tells_total,
     why_unfit,
@@ -57,9 +48,14 @@ from gbuq_core.tables.plan import (
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.tables.scoring import ScoredTable, fit_protocol, judge_fits
+from gbuq_core.tables.settling import (
+    choose_protocol,
+    scoring_bytes,
+    settle_plan,
+    why_trees_alone,
+)
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
-MOST_SECONDS = 600.0  # of a method that is offered
 _Z = 1.959963984540054  # of a two-sided interval of 95 %
 _MOST_RESAMPLED = 2000  # rows
 _RESAMPLES = 200
@@ -295,38 +291,7 @@ def method_of_plan(plan: ScorePlan, task: str) -> str | None:
     return None
 
 
-def estimate_method(
-    key: str, prepared: Prepared, plan: ScorePlan | None = None, protocol: str | None = None
-) -> ScoreEstimate:
-    """Seconds and peak memory of running one method, roughly.
-
-    Parameters
-    ----------
-    key : str
-    prepared : Prepared
-        Of the training table.
-    plan : ScorePlan, optional
-    protocol : {"out_of_fold", "held_out"}, optional
-        Chosen by the number of rows if None.
-    """
-    task = prepared.target.task
-    own = plan_of_method(key, task, plan)
-    if own.stacks or not own.listed:
-        return estimate_scoring(prepared, own)
-    method = METHODS[key]
-    n_known, n_columns = int(prepared.known.sum()), prepared.X.shape[1]
-    learnt = n_known - n_known // N_FOLDS
-    folds = protocol or choose_protocol(n_known, False)
-    trees = counted_trees(method, {knob.key: knob.default for knob in method.knobs})
-    fit = method.costs.fit_seconds(learnt, n_columns, trees)
-    judge = method.costs.predict_seconds(len(prepared.X), trees)
-    size = method.costs.fit_bytes(learnt, n_columns, trees) + 3 * 8 * n_columns * len(prepared.X)
-    return ScoreEstimate((N_FOLDS if folds == "out_of_fold" else 1) * fit + judge, size)
-
-
-def why_not_compared(
-    prepared: Prepared, plan: ScorePlan | None = None, most_seconds: float = MOST_SECONDS
-) -> dict[str, str]:
+def why_not_compared(prepared: Prepared, plan: ScorePlan | None = None) -> dict[str, str]:
     r"""For each method why it cannot be compared on this table, in a sentence; empty if it can.
 
     Parameters
@@ -335,8 +300,6 @@ def why_not_compared(
         Of the training table.
     plan : ScorePlan, optional
         What boosted ensembles are trained with.
-    most_seconds : float
-        Methods that would take longer are left out.
 
     Examples
     --------
@@ -356,12 +319,10 @@ def why_not_compared(
         if method.key == STACKED and plan is not None and (why := why_trees_alone(plan)):
             reason = f"{method.label} {why}."
         if not reason:
-            cost = estimate_method(method.key, prepared, plan)
-            if cost.seconds > most_seconds:
-                reason = f"{method.label} would take about {seconds_text(cost.seconds)} here."
-            elif cost.bytes > (free := available_memory_bytes()):
+            needed = scoring_bytes(prepared, plan_of_method(method.key, prepared.target.task, plan))
+            if needed > (free := available_memory_bytes()):
                 reason = (
-                    f"{method.label} needs about {format_bytes(cost.bytes)} of memory, and "
+                    f"{method.label} needs about {format_bytes(needed)} of memory, and "
                     f"{format_bytes(free)} are free."
                 )
         reasons[method.key] = reason
@@ -393,8 +354,7 @@ def run_method(
     own = plan or ScorePlan()
     try:
         own = plan_of_method(key, prepared.target.task, plan)
-        needed = estimate_method(key, prepared, plan, protocol).bytes
-        check_memory(needed, f"comparing {METHODS[key].label}")
+        check_memory(scoring_bytes(prepared, own), f"comparing {METHODS[key].label}")
         chosen = protocol or choose_protocol(int(prepared.known.sum()), False)
         fits = fit_protocol(chosen, prepared, own)
         predictions, _ = judge_fits(fits, prepared, prepared, own)
@@ -461,7 +421,7 @@ def run_methods(
     protocol: str | None = None,
     on_run: Callable[[MethodRun], None] | None = None,
 ) -> tuple[MethodRun, ...]:
-    """Run methods one after the other, each a stage of the current job as long as its estimate.
+    """Run methods one after the other, each an equal stage of the current job.
 
     Parameters
     ----------
@@ -475,11 +435,10 @@ def run_methods(
         cancelled.
     """
     keys = check_methods(keys, prepared.target.task)
-    spans = [max(estimate_method(key, prepared, plan, protocol).seconds, 0.1) for key in keys]
     runs = []
-    with stage(sum(spans)):
-        for key, span in zip(keys, spans, strict=True):
-            with stage(1.0, span=span):
+    with stage(len(keys)):
+        for key in keys:
+            with stage(1.0, span=1.0):
                 run = run_method(key, prepared, plan, protocol)
             if on_run is not None:
                 on_run(run)

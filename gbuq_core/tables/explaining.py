@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.jobs import stage, tick
-from gbuq_core.methods import METHODS
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import ListedModel, all_classes, law_of, predict_rows
@@ -29,10 +28,6 @@ EFFECT_MEANING = (
 
 N_BACKGROUND = 32
 _BLOCK_ROWS = 8192  # on the way from training rows to the row, at a time
-# Measured on one core of a 2020s server: a cell of a replaced copy, encoded and predicted, and what
-# every row costs.
-_SECONDS_PER_CELL = 5.5e-8
-_SECONDS_PER_ROW = 0.02
 
 
 class ColumnEffect(NamedTuple):
@@ -103,20 +98,6 @@ class RowExplanation(NamedTuple):
     classes: tuple[str, ...]
     effects: tuple[ColumnEffect, ...]
     n_background: int
-
-
-def estimate_explaining(scored: ScoredTable, n_background: int = N_BACKGROUND) -> float:
-    """Estimate how many seconds `explain_row` takes for a row.
-
-    The time grows with the square of the number of columns: there is a copy of the whole row for
-    each of them.
-    """
-    n_copies = 2 * min(n_background, min(len(model.rows) for model in scored.models))
-    n_copies *= len(feature_groups(scored.training))
-    seconds = _SECONDS_PER_ROW + _SECONDS_PER_CELL * n_copies * scored.training.X.shape[1]
-    if scored.plan.listed:
-        seconds += METHODS[scored.plan.method].costs.predict_seconds(n_copies)
-    return seconds
 
 
 def explain_row(

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
+from gbuq_core.jobs import check_memory, parallel_map, stage
 from gbuq_core.metrics.learning import ALL_ROWS, LearningCurve, by_name, group_means
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.estimating import ScoreEstimate, estimate_scoring, one_thread_a_fit
-from gbuq_core.tables.plan import N_FOLDS, ScorePlan
-from gbuq_core.tables.predicting import assign_folds, make_estimator, stops_early
+from gbuq_core.tables.plan import N_FOLDS
+from gbuq_core.tables.predicting import assign_folds
 from gbuq_core.tables.scoring import ScoredTable, judge_rows_left_out
+from gbuq_core.tables.settling import one_thread_a_fit, scoring_bytes
 from gbuq_core.tables.splitting import assign_groups, check_left
 from gbuq_core.validation import check_number
 
@@ -30,27 +30,6 @@ FEWEST_ROWS = 100
 N_REPEATS = 10
 _SHARES = (0.125, 0.25, 0.5, 1.0)
 _FEWEST_LEARNT = 20
-_SECONDS_TO_CHOOSE = 0.15  # the number of trees of one fit, beside the rows that choose
-
-
-def estimate_curve(
-    prepared: Prepared, plan: ScorePlan, n_repeats: int = N_REPEATS
-) -> ScoreEstimate:
-    """Roughly the seconds and bytes of `learning_curve`."""
-    n_known = int(prepared.known.sum())
-    n_most = n_known - n_known // N_FOLDS
-    n_features, n_classes = prepared.X.shape[1], len(prepared.target.classes)
-    estimator = make_estimator(plan, prepared)
-    fits = [
-        estimator.estimate_fit(int(share * n_most), n_features, n_classes or None)
-        for share in _SHARES
-    ]
-    seconds = n_repeats * sum(fit.seconds for fit in fits)
-    if stops_early(plan, prepared):
-        seconds += n_repeats * len(_SHARES) * _SECONDS_TO_CHOOSE
-    if one_thread_a_fit(plan):
-        seconds /= effective_n_jobs(plan.n_jobs)
-    return ScoreEstimate(seconds, estimate_scoring(prepared, plan).bytes)
 
 
 def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningCurve:
@@ -99,7 +78,7 @@ def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningC
             "The rows are split by time, so fewer rows would also be older rows: choose a random "
             "split or a split by group to see a learning curve."
         )
-    check_memory(estimate_curve(training, plan, n_repeats).bytes, "these fits")
+    check_memory(scoring_bytes(training, plan), "these fits")
     is_class = bool(training.target.classes)
     repeats = [_repeat(training, plan.seed, number) for number in range(n_repeats)]
     n_most = min(len(order) for _, order in repeats)

@@ -28,7 +28,6 @@ USUAL_LEVEL = 0.9
 MOST_METHODS = 4
 MOST_NEXT = 1000
 _ENSEMBLES = ("gbuq_core:BoostedEnsembleRegressor", "gbuq_core:BoostedEnsembleClassifier")
-_TREES_OF_A_BOOSTER = 1000
 _MANY_FEATURES = 200
 _BINS_IN_ALL = _MANY_FEATURES * MOST_BINS
 _DEPTH, _DEPTH_IF_WIDE = 6, 4
@@ -73,7 +72,7 @@ class ScorePlan:
     """How to train; a field says what it may be, and whom it concerns.
 
     A method that this project does not boost takes its settings from ``knobs``. A scored table's
-    plan holds the ensemble that was settled, see `gbuq_core.tables.estimating.settle_plan`.
+    plan holds the ensemble that was settled, see `gbuq_core.tables.settling.settle_plan`.
     """
 
     method: str = setting(
@@ -93,8 +92,9 @@ class ScorePlan:
     ensemble: str = setting(
         AUTOMATIC, "Ensemble", choices=ENSEMBLES, uses=_is_plain, group="method", arg="ensemble",
         help="Several models trained from different seeds, or truncations of one model. "
-        "Automatic: five independent models of 300 trees where all folds are estimated at less "
-        "than 15 s, with fewer folds if that is what it takes, else truncations (virtual).",
+        "Automatic: five independent models of 300 trees where the table is small enough, such "
+        "as 20,000 rows of 10 columns, or with three folds a little larger, else truncations of "
+        "one model (virtual).",
     )  # fmt: skip
     n_members: int | None = setting(
         None, "Models trained", of="sglb.n_members", key="models", word="members",
@@ -361,15 +361,6 @@ def tells_total(key: str, task: str) -> bool:
     """Whether a method predicts a task's targets with all of their uncertainty."""
     method = METHODS[key]
     return task in method.builders and "total" in method.yields_for(task)
-
-
-def counted_trees(method: Method, given: Mapping[str, Any]) -> int:
-    """How many trees a method's costs count, by the arguments of its class."""
-    if "n_groups" in given:
-        return int(given["n_groups"] * given["trees_per_group"])
-    if "n_trees" in given:
-        return int(given["n_trees"])
-    return 1 if "functions" in method.yields else _TREES_OF_A_BOOSTER
 
 
 def check_table_method(key: str, task: str) -> None:

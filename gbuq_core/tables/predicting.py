@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.boosting.base import FitEstimate
 from gbuq_core.boosting.stopping import FEWEST_ROWS, MEAN_WEIGHT
 from gbuq_core.distribution import Distribution, LogDistribution, concatenate, student
 from gbuq_core.errors import InvalidParameter
@@ -33,7 +32,6 @@ from gbuq_core.tables.plan import (
     STACKED,
     ScorePlan,
     check_table_method,
-    counted_trees,
     tells_total,
 )
 from gbuq_core.tables.scaling import check_scale, exp_uncertainty, log_parameters
@@ -135,16 +133,9 @@ class ListedModel:
         """Which rows hold a level or a missing value that training had not, and in what columns."""
         return self.columns_.inspect_rows(X)
 
-    def estimate_fit(self, n_rows: int, n_features: int, n_classes: int | None) -> FitEstimate:
-        """Seconds and bytes of a fit by the method's cost model."""
-        given = self.estimator.get_params(deep=False)
-        within = self.method.builder(self.task).within
-        given |= {name: getattr(given["estimator"], name) for name in within}
-        trees = counted_trees(self.method, given)
-        costs = self.method.costs
-        return FitEstimate(
-            costs.fit_seconds(n_rows, n_features, trees), costs.fit_bytes(n_rows, n_features, trees)
-        )
+    def estimate_bytes(self, n_rows: int, n_features: int, n_classes: int | None = None) -> int:
+        """Roughly the memory of a fit, by the method's record."""
+        return self.method.fit_bytes(n_rows, n_features)
 
 
 def stacked_model(model: Any) -> Any:

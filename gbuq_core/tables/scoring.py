@@ -50,16 +50,6 @@ from gbuq_core.tables.clocks import (
     halves,
     n_parts,
 )
-from gbuq_core.tables.estimating import (
-    Settled,
-    by_time,
-    check_stacks,
-    choose_protocol,
-    deals_folds,
-    estimate_scoring,
-    one_thread_a_fit,
-    settle_plan,
-)
 from gbuq_core.tables.evaluating import Scores, evaluate
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.output import AddedColumns, assemble_output, flag_notices
@@ -74,6 +64,16 @@ from gbuq_core.tables.predicting import (
     stops_early,
 )
 from gbuq_core.tables.schema import Schema, infer_schema
+from gbuq_core.tables.settling import (
+    Settled,
+    by_time,
+    check_stacks,
+    choose_protocol,
+    deals_folds,
+    one_thread_a_fit,
+    scoring_bytes,
+    settle_plan,
+)
 from gbuq_core.tables.splitting import (
     CHAIN,
     LAST_FIFTH,
@@ -637,7 +637,7 @@ def score_prepared(
         check_table_method(plan.method, training.target.task)
     n_new = 0 if new is None else new.n_rows
     settled = settle_plan(plan, training, n_new)
-    check_memory(estimate_scoring(training, settled.plan, n_new).bytes, "scoring this table")
+    check_memory(scoring_bytes(training, settled.plan, n_new), "scoring this table")
     protocol = choose_protocol(int(training.known.sum()), new is not None)
     with stage(1.0):
         with stage(1.0, span=1.0 - _ANSWERS_TAKE):

@@ -166,15 +166,6 @@ def judge_more_rows(
     )
 
 
-def estimate_unfamiliarity(training: Prepared, scored: Prepared) -> float:
-    """Roughly how many seconds `measure_unfamiliarity` takes on two cores."""
-    n_rows = int(training.known.sum())
-    learnt = min(4 * n_rows, 40_000)  # in all folds, or both samples
-    n_new = 0 if scored is training else len(scored.X)
-    width = training.X.shape[1]
-    return 2.0 + learnt * (1e-4 + 2e-6 * width * width**0.5) + (n_rows + n_new) * 3e-4
-
-
 def add_unfamiliarity(scored: ScoredTable, unfamiliarity: TableUnfamiliarity) -> ScoredTable:
     """The scored table with how unfamiliar each row is.
 

@@ -16,6 +16,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import check_same_length
+from gbuq_core.boosting.plan import tree_work
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     check_fit_data,
@@ -30,12 +31,13 @@ from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.unfamiliarity.parts import (
     KINDS_OF_PARTS,
+    N_MODEL_TREES,
+    N_MODELS,
     PARTS,
     AnyPart,
     Learning,
     count_novelty_trees,
     fit_parts,
-    make_models,
 )
 from gbuq_core.unfamiliarity.ranks import (
     Reference,
@@ -66,7 +68,8 @@ N_FOLDS = 5
 FEWEST_ROWS = 10
 MOST_ROWS_IN_FOLDS = 10_000
 MOST_SAMPLED = 20_000
-MOST_MODEL_SECONDS = 10.0
+_MODEL_DEPTH = 6
+MOST_MODEL_WORK = 5e9  # of the trees of all folds, as `tree_work` counts it
 _TO_BLAME = 0.5  # of what the columns add: less, and no single one is to blame
 _SPLITS = 11  # a seed
 _TASKS = ("regression", "classification")
@@ -329,7 +332,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         self.seed_ = seed = draw_seed(self.random_state)
         splits = make_splits(target.y, groups)
         if self.parts is None:
-            parts = _affordable(self._columns, raw, splits, target.n_classes, self.n_jobs)
+            parts = _affordable(self._columns, splits, target.n_classes)
         self.parts_ = parts
         self._raw = raw
         # A fold keeps one thread busy: several threads in one small fit wait for each other.
@@ -699,20 +702,17 @@ class _Target(NamedTuple):
         return _Target(codes.astype(np.float64), len(met) if len(met) > 1 else 0)
 
 
-def _affordable(
-    columns: Columns, raw: RawRows, splits: list[_Split], n_classes: int, n_jobs: int | None
-) -> tuple[str, ...]:
+def _affordable(columns: Columns, splits: list[_Split], n_classes: int) -> tuple[str, ...]:
     """The parts without those that would take long on such a table, or cannot be learnt here."""
     of_categories = [min(len(levels), MOST_LEVELS + 1) for levels in columns.levels]
     width = len(columns.numbers) + sum(of_categories)
     sizes = [len(split.learnt) for split in splits]
-    models = make_models(n_classes, 0, n_jobs)
-    seconds = sum(models.estimate_fit(n, width, n_classes or None).seconds for n in sizes)
+    work = sum(tree_work(n, width, n_classes or 2, _MODEL_DEPTH) for n in sizes)
     without_trees = why_missing("lightgbm") != ""
     left_out = {
         "novelty": without_trees or count_novelty_trees(max(sizes), width) == 0,
         "affinity": without_trees,
-        "knowledge": seconds >= MOST_MODEL_SECONDS,
+        "knowledge": N_MODELS * N_MODEL_TREES * work >= MOST_MODEL_WORK,
     }
     return tuple(part for part in PARTS if not left_out.get(part))
 

@@ -8,7 +8,6 @@ Nothing else waits for this. A server that starts with
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Hashable, Sequence
 from functools import partial
@@ -20,7 +19,6 @@ import streamlit as st
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.seeds import SeedCount, SeedOutcome, SeedPlan, SeedStudy, count_verdicts
 from gbuq_core.jobs import Job
-from gbuq_core.presentation import seconds_text
 from pages._ui.jobs_glue import (
     BACKGROUND,
     Answer,
@@ -58,7 +56,7 @@ def draw_claims(
         st.caption(_legend(outcomes[0].seed, outcomes[-1].seed))
     quicker = False
     if study is not None and claims:
-        whole = study.plan(settings, most_seconds=math.inf)
+        whole = study.plan(settings, whole=True)
         plan = study.plan(settings)
         if st.session_state.get(_WHOLE + place) == whole.settings:
             plan = whole
@@ -70,7 +68,7 @@ def draw_claims(
             claims = [*claims, *(claim for claim in more if claim.key not in known)]
         if plan.quicker:
             st.button(
-                f"Run 10 seeds with these settings, about {seconds_text(whole.seconds)}",
+                "Run 10 seeds with these settings",
                 key="_seeds_whole" + place,
                 on_click=_ask_whole,
                 args=(place, whole),
@@ -134,17 +132,13 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan, place: str) -> Answer:
         seeds_key(plan),
         partial(_compute, study, plan),
         f"{len(plan.seeds)} seeds",
-        plan.seconds,
         stored=partial(study.stored, plan),
     )
     answer = ask_beside(request, start=False, background=True)
     asked = _STARTS or st.session_state.get(_ASKED + place) == request.key
     how = ""
     if plan.quicker:
-        how = (
-            f" The seeds run with quicker settings, so that they take about "
-            f"{seconds_text(plan.seconds)}: {', '.join(plan.quicker)}."
-        )
+        how = f" The seeds run with quicker settings: {', '.join(plan.quicker)}."
     if answer.state == "done" and answer.fresh:
         st.caption(f"{_legend(plan.seeds[0], plan.seeds[-1])}{how}")
     elif answer.state == "cancelled":

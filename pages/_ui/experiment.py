@@ -215,7 +215,7 @@ def _show_compared(
         {},
         scored=bool(ready),
         complete=len(ready) == len(answers),
-        costs=list_costs(record, settings, shown),
+        costs=list_costs(record, shown),
     )
     if record.trials:
         with page.fold(PAPER):
@@ -309,7 +309,6 @@ def _ask_behind(
             work.key,
             in_thread(work.make),
             work.label,
-            work.seconds,
             stored=None if work.stored is None else lambda work=work: work.stored,
         )
         for work in works
@@ -365,7 +364,6 @@ def _single_request(record: Single, settings: Any, quick: bool = False) -> Reque
         (record.name, plan),
         in_thread(record.fit, plan),
         record.label,
-        record.estimate(plan),
         stored=None if stored is None else lambda: stored,
     )
 
@@ -435,7 +433,7 @@ def _draw_single(
 
 
 def _say_cost(answer: Answer) -> list[str]:
-    """What the fit took and holds, or what one would take."""
+    """What the fit took and holds."""
     memory = getattr(answer.result, "memory_bytes", None) if answer.seconds is not None else None
     held = "" if memory is None else f", {format_bytes(memory)}"
-    return [f"{cost_line(answer)}{held}."]
+    return [f"{line}{held}."] if (line := cost_line(answer)) else []

@@ -7,7 +7,7 @@ A page asks for several results at once (methods side by side) and draws what it
     answers = ask(
         [
             Request(method, ("spiral", method, config), partial(run_spiral, method, config),
-                    label=method, estimate_seconds=estimate)
+                    label=method)
             for method in values.methods
         ]
     )
@@ -75,7 +75,6 @@ class Request(NamedTuple):
     key: Hashable  # everything that the result depends on, the experiment's name first
     compute: Callable[[Job], Any]  # called with the job, in another thread
     label: str = ""  # what is being made, in the page's own words (not a user's text)
-    estimate_seconds: float | None = None  # what `cost_line` says before it is made
     total: float = 1.0  # how many units of progress the fit ticks
     # Whether the reader has to start it first. A result that the session holds is shown anyway.
     waits: bool = False
@@ -335,15 +334,14 @@ def show_progress(answers: Sequence[Answer], place: str = "") -> None:
 
 
 def cost_line(answer: Answer) -> str:
-    """The measured cost of what is shown, or the estimate of what is being made.
+    """The measured cost of what is shown; empty where nothing was fitted.
 
     >>> cost_line(Answer("a", Request("a", 1, print), "done", 1, True, 0.0421, "", None))
     'Fitted in 0.042 s'
     """
     if answer.fresh and answer.seconds is not None:
         return f"Fitted in {seconds_text(answer.seconds)}"
-    estimate = answer.request.estimate_seconds
-    return f"A fit takes about {seconds_text(estimate)}" if estimate is not None else ""
+    return ""
 
 
 def leave_other_pages(page: str) -> None:

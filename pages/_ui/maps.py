@@ -111,7 +111,7 @@ def show_maps(
         answered=_answered(record, values, of_now) if run.settings == settings else run,
         scored=bool(views),
         complete=done and run.settings == settings and len(views) == len(record.chosen(settings)),
-        costs=list_costs(record, settings, shown),
+        costs=list_costs(record, shown),
     )
     send_members(sheet.live, record.name)
 

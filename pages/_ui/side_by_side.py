@@ -20,7 +20,6 @@ from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a method without a view
-_SLOW_SECONDS = 1.0  # the cost of a slower method is shown before it is chosen
 
 
 def plan_requests(record: SideBySide, settings: Any, whole: bool = False) -> list[Request]:
@@ -32,7 +31,6 @@ def plan_requests(record: SideBySide, settings: Any, whole: bool = False) -> lis
             (record.name, plan),
             in_thread(record.fit, plan),
             record.methods[method].label,
-            record.estimate(plan),
             stored=None
             if whole or not record.opening
             else partial(record.opening.answer, plan, settings),
@@ -67,22 +65,14 @@ def _view_answer(record: SideBySide, settings: Any, answer: Answer) -> Shown:
     return Shown(answer, fit, view, "")
 
 
-def list_costs(record: SideBySide, settings: Any, shown: Sequence[Shown]) -> list[str]:
-    """Two sentences: what the fits took, and what slow methods that are not chosen would."""
+def list_costs(record: SideBySide, shown: Sequence[Shown]) -> list[str]:
+    """What the fits took, in a sentence; none where nothing was fitted."""
     taken = [
         f"{each.answer.request.label} {seconds_text(each.fit.seconds)}"
         for each in shown
         if each.fresh and each.answer.seconds is not None
     ]
-    chosen = record.chosen(settings)
-    others = {m: record.plan(settings, m) for m in record.methods if m not in chosen}
-    slow = [
-        f"{record.methods[method].label} (about {seconds_text(seconds)})"
-        for method, plan in others.items()
-        if not record.why_not(plan) and (seconds := record.estimate(plan)) > _SLOW_SECONDS
-    ]
-    parts = [f"{record.done}: {', '.join(taken)}."] if taken else []
-    return [*parts, f"Not chosen yet: {', '.join(slow)}."] if slow else parts
+    return [f"{record.done}: {', '.join(taken)}."] if taken else []
 
 
 class Shown(NamedTuple):

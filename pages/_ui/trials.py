@@ -11,7 +11,6 @@ import streamlit as st
 
 from gbuq_core.experiments.experiment import Compared
 from gbuq_core.experiments.trial import Trial
-from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import from_values
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_fold, draw_knob
@@ -54,7 +53,6 @@ def _requests(record: Compared) -> list[Request]:
             (trial.name, plan),
             partial(_run, trial, plan),
             trial.label,
-            trial.estimate(plan),
         )
         for trial, plan in wanted
         if plan is not None
@@ -99,9 +97,7 @@ def _draw_trial(trial: Trial, plan: Any, values: SimpleNamespace, answer: Answer
                 draw_knob(knob)
         if answer is None or not current or answer.state in ("failed", "cancelled"):
             asked = st.button(
-                trial.button
-                if refusal
-                else f"{trial.button}, about {seconds_text(trial.estimate(plan))}",
+                trial.button,
                 key=f"_{trial.name}-run",
                 on_click=_want,
                 args=(trial.name, plan),
@@ -121,7 +117,8 @@ def _draw_trial(trial: Trial, plan: Any, values: SimpleNamespace, answer: Answer
         if not (current and answer.fresh):
             st.caption("This result is for the previous settings.")
         _draw_result(trial, answer, values)
-        st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
+        if line := cost_line(answer):
+            st.caption(f"{line.replace('Fitted', 'Computed')}.")
 
 
 def _draw_result(trial: Trial, answer: Answer, values: SimpleNamespace) -> None:

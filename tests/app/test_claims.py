@@ -18,7 +18,7 @@ def page():
 
     study = SeedStudy(
         name="made up", fit=lambda settings: settings, claims=check,
-        estimate=lambda settings: settings.trees / 100,
+        sizes=Small(trees=100),
     )  # fmt: skip
     settings = Small(seed=8, trees=400)
     draw_claims(check(settings), study, settings, columns=1)

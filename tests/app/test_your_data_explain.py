@@ -9,7 +9,6 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import tick
 from gbuq_core.lenses import explaining
 from gbuq_core.tables import explain_row
-from pages._ui.your_data import lens as data_lens
 from tests.app.your_data_page import open_at_once, open_page, rows_of, says, settle
 
 
@@ -31,7 +30,7 @@ def slow(monkeypatch):
     settle(open_page())  # the table is trained before, and it is known how unfamiliar its rows are
     row = SlowRow()
     monkeypatch.setattr(explaining, "explain_row", row)
-    monkeypatch.setattr(data_lens, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(explaining, "_MOST_AT_ONCE", 0)
     yield row
     row.go.set()
 

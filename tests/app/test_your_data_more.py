@@ -27,7 +27,7 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target(offer
     at = open_page(make_file(), section="More rows", target="y", repeats="5")
     settle_all(at)
     assert not at.exception
-    assert says(at, "Training 20 models takes about")
+    assert says(at, "Switch it on to train 20 models.")
     assert not says(at, "repeats.")  # nothing is trained before it is asked for
     assert says(at, "20 of 20 rows without a target.")
     assert table_with(at, "Still new")["Row"].between(141, 160).all()

@@ -6,7 +6,7 @@ from streamlit.runtime.caching.cache_utils import CachedFunc
 
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import Edits, estimate_scoring, read_table
+from gbuq_core.tables import Edits, read_table
 from pages._ui import kept
 from pages._ui.your_data import columns as data_columns
 from pages._ui.your_data import source as data_source
@@ -102,23 +102,13 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
             raise MemoryLimitExceeded("There is no room.")
         return read_table(*args, **options)
 
-    def estimate(*args):
-        if refuse:
-            raise MemoryLimitExceeded("There is no room.")
-        return estimate_scoring(*args)
-
     monkeypatch.setattr("pages._ui.your_data.source.read_table", reader)
-    monkeypatch.setattr("pages._ui.your_data.training.estimate_scoring", estimate)
     at = open_page(numbers(n=53), seed="77")
     assert says(at, "There is no room.")
-    assert not any("Training takes" in caption.value for caption in at.caption)
     refuse.clear()
     settle(at.run())
     assert not at.exception
     assert len(rows_of(at)) == 53
-    at.radio(key="table").set_value("diabetes")  # its estimate was refused before
-    settle(at)
-    assert any("Training takes" in caption.value for caption in at.caption)
 
 
 def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():

@@ -27,12 +27,12 @@ def code_of(at):
 
 
 def test_long_training_waits_for_run_and_is_asked_about_once(monkeypatch):
-    monkeypatch.setattr("pages._ui.your_data.running.RUN_SECONDS", 0.0)
+    monkeypatch.setattr("gbuq_core.tables.settling.MOST_AT_ONCE", 0.0)
     at = drop(open_page(trees="2000", clocks="false"), numbers(n=57))
     assert not at.exception
     assert not is_shown(at)
     assert says(at, "so it waits for you to start it.")
-    assert says(at, "of the time goes into")
+    assert says(at, "models of 2,000 trees on 46 rows")
     button(at, "Use 50 trees").click().run()
     assert not is_shown(at)
     button(at, "Run").click().run()
@@ -61,15 +61,15 @@ def test_long_training_waits_for_run_and_is_asked_about_once(monkeypatch):
     assert button(at, "Run") is not None
     assert button(at, "Start again") is None
     assert not says(at, "Cancelled.")
-    # Settings that take less time start at once.
-    monkeypatch.setattr("pages._ui.your_data.running.RUN_SECONDS", 1e9)
+    # Settings that are less work start at once.
+    monkeypatch.setattr("gbuq_core.tables.settling.MOST_AT_ONCE", 1e99)
     settle(at.run())
     assert button(at, "Run") is None
     assert "n_trees=200" in code_of(at)
 
 
 def test_trees_alone_are_offered_where_the_law_waits(monkeypatch):
-    monkeypatch.setattr("pages._ui.your_data.running.RUN_SECONDS", 1.5)
+    monkeypatch.setattr("gbuq_core.tables.settling.MOST_AT_ONCE", 6e7)
     at = drop(open_page(method="automatic"), numbers(n=57))
     assert not is_shown(at)
     button(at, "Use trees alone").click().run()
@@ -79,7 +79,7 @@ def test_trees_alone_are_offered_where_the_law_waits(monkeypatch):
 
 
 def test_a_reload_does_not_ask_again(monkeypatch):
-    monkeypatch.setattr("pages._ui.your_data.running.RUN_SECONDS", 0.0)
+    monkeypatch.setattr("gbuq_core.tables.settling.MOST_AT_ONCE", 0.0)
     settings = {"table": "diabetes", "trees": "50", "depth": "1"}
     for presses in (1, 0):  # a reload is another session with the same token
         at = open_at_once(**settings)

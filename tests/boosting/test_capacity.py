@@ -72,19 +72,6 @@ def test_the_search_stops_on_request():
         job.result(60)
 
 
-def test_it_is_told_before_what_it_costs_at_most():
-    plain, auto = (
-        BoostedEnsembleRegressor(capacity=capacity).estimate_fit(20_000, 10).seconds
-        for capacity in (None, "auto")
-    )
-    assert 2.0 * plain < auto
-    few = BoostedEnsembleRegressor(capacity="auto")
-    assert (
-        few.estimate_fit(500, 10).seconds
-        < 3.0 * BoostedEnsembleRegressor().estimate_fit(500, 10).seconds
-    )
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -335,14 +335,6 @@ def test_a_clock_at_the_last_tree_warns(kind, data, y):
     assert model.clocks_.n_trees[-1] == 400
 
 
-@KINDS
-@pytest.mark.parametrize("n_rows", [500, 50_000])
-def test_choosing_costs_about_one_fit(kind, n_rows):
-    chosen, papers = (kind(n_members=10, **knobs) for knobs in ({}, {"stopping": None}))
-    ratio = chosen.estimate_fit(n_rows, 5).seconds / papers.estimate_fit(n_rows, 5).seconds
-    assert 1.7 <= ratio <= 2.2
-
-
 def test_default_intervals_hold(rng):
     """Growing noise and four idle columns: 90 % within four standard errors; the papers' do not."""
     train, new = (make_heteroscedastic(n, random_state=n) for n in (800, 4000))

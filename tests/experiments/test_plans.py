@@ -73,11 +73,6 @@ OTHERS = {
     "shared": "own", "the target's": "own", "density": "counts", "truth": "off",
     "novelty": "data", "rise": "clip",
 }  # fmt: skip
-MORE = {
-    "heart": (heart.estimate_heart_seconds, {"trees": 2000}),
-    "spiral": (spiral.estimate_spiral_seconds, {"rows": 3000}),
-    "gaussians": (gaussians.estimate_sampler_seconds, {"chains": 50}),
-}
 
 
 def other_than(value):
@@ -97,12 +92,3 @@ def test_a_plan_holds_what_its_fit_depends_on_and_nothing_else(experiment):
         moved = replace(settings, **{name: other_than(getattr(settings, name))})
         changed = {key for key in methods if plan_of(moved, key) != plan_of(settings, key)}
         assert changed == users.get(name, set()), name
-
-
-@pytest.mark.parametrize("experiment", MORE)
-def test_estimates_grow_with_the_work(experiment):
-    estimate, more = MORE[experiment]
-    settings, methods, _ = PLANS[experiment]
-    for method in methods:
-        few, many = (plan_of(each, method) for each in (settings, replace(settings, **more)))
-        assert 0 < estimate(few) < estimate(many), method

@@ -1,4 +1,6 @@
-"""Statements over seeds: counted, told as they come, with quicker settings where they take long."""
+"""Statements over seeds: counted, told as they come, with quicker settings for much work."""
+
+from dataclasses import replace
 
 from gbuq_core.experiments.claims import Threshold, judged
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts, run_over_seeds
@@ -22,7 +24,7 @@ STUDY = SeedStudy(
     name="small",
     fit=fit,
     claims=lambda run: tuple(claims(run)),
-    estimate=lambda settings: settings.trees / 100,
+    sizes=Small(trees=100),
 )
 
 
@@ -52,15 +54,15 @@ def test_seeds_come_one_by_one():
     assert reports[-1] == outcomes
 
 
-def test_settings_that_take_long_are_made_quicker_and_named():
+def test_settings_that_are_much_work_are_made_quicker_and_named():
     plan = STUDY.plan(Small(trees=800))
     assert plan.quicker == ("trees 200 instead of 800",)
-    assert plan.seconds == 20.0
     assert plan.settings == Small(seed=0, trees=200, shown=0)
     # Neither the seed nor what no statement depends on makes another plan.
     assert plan == STUDY.plan(Small(seed=1, trees=800, shown=9))
     same = STUDY.plan(Small(trees=100))
     assert same.quicker == ()
     assert same.settings.trees == 100
-    # The smallest there are, even if they take longer.
-    assert STUDY.plan(Small(trees=800), most_seconds=1.0).settings.trees == 50
+    assert STUDY.plan(Small(trees=800), whole=True).quicker == ()
+    # The smallest there are, even if they are more work.
+    assert replace(STUDY, most=0.01).plan(Small(trees=800)).settings.trees == 50

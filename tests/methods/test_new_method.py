@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from gbuq_core import Uncertainty
 from gbuq_core.knobs import Knob
-from gbuq_core.methods import Builder, Costs, Method, declare_method
+from gbuq_core.methods import Builder, Method, declare_method
 
 
 class StraightLine(RegressorMixin, BaseEstimator):
@@ -52,7 +52,6 @@ declare_method(
         builders={"regression": Builder(of="made_up:StraightLine", takes=("random_state",))},
         yields=("total", "data"),
         knobs=(Knob("n_trees", "Trees", "integer", 7, 1, 1000),),
-        costs=Costs(fit=0.001),
     )
 )
 """

@@ -15,7 +15,6 @@ from gbuq_core.methods import (
     METHODS,
     TASKS,
     Builder,
-    Costs,
     Method,
     declare_method,
     find_methods,
@@ -122,13 +121,9 @@ def test_gaps_are_told_as_the_estimator_tells_them(key):
     assert tags.input_tags.allow_nan == (not method.complete)
 
 
-@pytest.mark.parametrize("key", METHODS)
-def test_costs_grow_with_rows_columns_and_trees(key):
-    costs = METHODS[key].costs
-    small = costs.fit_seconds(500, 2, 20)
-    assert 0.0 < small <= costs.fit_seconds(5000, 2, 20) <= costs.fit_seconds(5000, 20, 200)
-    assert 0 < costs.fit_bytes(500, 2, 20) < costs.fit_bytes(5000, 20, 200)
-    assert 0.0 < costs.predict_seconds(1000, 20) <= costs.predict_seconds(9000, 200)
+def test_memory_grows_with_the_pairs_of_rows_where_they_are_kept():
+    by_pairs = {key for key, method in METHODS.items() if method.fit_bytes(10_000, 1) > 1e9}
+    assert by_pairs == {"gp"}
 
 
 def test_what_a_method_cannot_do_is_one_sentence():
@@ -156,7 +151,6 @@ def made_up(**changes):
         "builders": {"regression": Builder(of="no_such_package:Nothing")},
         "yields": ("total",),
         "packages": ("no_such_package",),
-        "costs": Costs(fit=1.0),
     }
     return Method(**{**given, **changes})
 

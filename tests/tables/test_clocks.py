@@ -124,7 +124,7 @@ def test_a_fold_uses_the_trees_of_all_and_the_factor_of_the_others():
 @pytest.mark.parametrize("make", [noisy_frame, class_frame])
 @pytest.mark.parametrize("protocol", ["held_out", "new_file"])
 def test_each_half_is_scored_by_what_the_other_half_chose(make, protocol, monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 299)
+    monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", 299)
     frame = make(300)
     new = as_table(make(40, seed=1)) if protocol == "new_file" else None
     scored = score_table(as_table(frame), "y", new=new, plan=FAST)

@@ -21,7 +21,6 @@ from gbuq_core.tables import (
     compare_methods,
     compare_runs,
     describe_comparison,
-    estimate_method,
     infer_schema,
     prepare_training,
     run_methods,
@@ -281,17 +280,6 @@ def test_a_reference_must_be_among_the_runs_and_rows_the_same():
         compare_runs([run], reference="gp")
     with pytest.raises(InvalidParameter, match="same rows"):
         compare_runs([run, made_up("gp", 1, n=40)])
-
-
-def test_estimates_count_what_a_method_trains():
-    prepared = prepared_of(frame_of())
-    few = estimate_method("ngboost", prepared, FAST)
-    assert few.seconds > 5 * 0.5  # a hundred trees of 7.5 ms in each of five folds
-    assert estimate_method("ngboost", prepared, FAST, "held_out").seconds < 0.3 * few.seconds
-    assert estimate_method("ibug", prepared, FAST).seconds > 5 * 0.057  # the booster's 1,000 trees
-    assert estimate_method("sgb", prepared, replace(FAST, n_members=8)).seconds > (
-        estimate_method("sgb", prepared, FAST).seconds
-    )
 
 
 def test_order_does_not_matter():

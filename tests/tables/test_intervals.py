@@ -89,7 +89,7 @@ def test_a_second_file_is_calibrated_by_the_rows_held_out_of_the_first(second):
 
 
 def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 100)
+    monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", 100)
     plan = ScorePlan(ensemble="virtual", n_trees=20, depth=2, stopping=None)  # no halves: one model
     scored = score_table(table_of(120), "y", plan=plan)
     held = held_out(scored)
@@ -108,7 +108,7 @@ def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
 @pytest.mark.parametrize("most", [100, 1000])
 @pytest.mark.parametrize("by", ["group", "time"])
 def test_no_row_is_calibrated_by_its_own_group_or_by_later_rows(by, most, monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", most)
+    monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", most)
     rng = np.random.default_rng(0)
     unit = np.arange(300) // 10
     lines = "\n".join(f"{rng.normal()},{u},{u + rng.normal()}" for u in unit)

@@ -19,13 +19,14 @@ from gbuq_core.settings import check, flags_of, needed, setting
 from gbuq_core.tables import (
     Cut,
     ScorePlan,
-    estimate_scoring,
     infer_schema,
     prepare_training,
     score_table,
     settle_plan,
+    training_size,
 )
 from gbuq_core.tables.predicting import make_estimator
+from gbuq_core.tables.settling import MOST_ROWS_STACKED, scoring_bytes
 
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
 
@@ -84,21 +85,18 @@ def test_wide_tables_get_simpler_trees_and_a_notice(rng):
 def test_a_fit_that_does_not_fit_into_memory_is_refused(monkeypatch):
     table = as_table(regression_frame(100))
     prepared = prepare_training(table, infer_schema(table), "y")
-    needed = estimate_scoring(prepared, FAST).bytes
+    needed = scoring_bytes(prepared, FAST)
     monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: needed)
     with pytest.raises(MemoryLimitExceeded, match="Scoring this table"):
         score_table(table, "y", plan=FAST)
 
 
-def test_estimates_grow_with_the_work():
+def test_work_and_memory_grow_with_the_table_and_its_trees():
     table = as_table(regression_frame(200))
     prepared = prepare_training(table, infer_schema(table), "y")
-    small = estimate_scoring(prepared, FAST)
-    plain = replace(FAST, stopping=None)
-    seconds = estimate_scoring(prepared, plain).seconds
-    assert estimate_scoring(prepared, replace(plain, n_trees=400)).seconds > 5 * seconds
-    assert small.seconds > seconds  # choosing the clocks takes a moment
-    assert estimate_scoring(prepared, FAST, n_new=10**6).bytes > small.bytes
+    size = training_size(prepared, FAST)
+    assert training_size(prepared, replace(FAST, n_trees=400)).work > 4 * size.work
+    assert scoring_bytes(prepared, FAST, n_new=10**6) > scoring_bytes(prepared, FAST)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +128,7 @@ def test_a_cyclical_plan_is_one_model_of_ten_cycles(method):
     longer = score_table(table, "y", plan=replace(plan, cycle_length=20))
     assert longer.models[0].estimator.member_trees().tolist() == [20, 40]
     prepared = prepare_training(table, infer_schema(table), "y")
-    virtual = estimate_scoring(prepared, replace(FAST, stopping=None))
-    assert estimate_scoring(prepared, plan).seconds == virtual.seconds  # one model either way
+    assert training_size(prepared, plan) == training_size(prepared, FAST)  # one model either way
     stopped = score_table(table, "y", plan=replace(plan, stopping="two_clocks"))
     for fitted in stopped.models:  # the mean stops at the end of a cycle with two members or more
         assert fitted.estimator.clocks_.mean_trees in range(8, 41, 4)
@@ -162,6 +159,40 @@ def test_what_is_trained_does_not_depend_on_the_machine(rng, monkeypatch):
         (only,) = settled
         plans.add((only.plan.ensemble, only.plan.n_folds))
     assert len(plans) > 1  # the sizes are such that time decides
+
+
+INDEPENDENT, VIRTUAL = ("independent", 5, 300), ("virtual", None, 500)
+# What is chosen for tables of these rows and columns: for a number or two classes, and for seven
+# classes; the ensemble, the folds, and whether a page waits for Run.
+CHOSEN = {
+    (150, 4): ((INDEPENDENT, 5, False), (INDEPENDENT, 5, False)),
+    (1000, 10): ((INDEPENDENT, 5, False), (INDEPENDENT, 5, False)),
+    (1500, 12): ((INDEPENDENT, 5, False), (INDEPENDENT, 5, False)),
+    (5000, 20): ((INDEPENDENT, 5, False), (INDEPENDENT, 3, False)),
+    (20_000, 10): ((INDEPENDENT, 5, False), (VIRTUAL, 5, False)),
+    (50_000, 30): ((VIRTUAL, 5, True), (VIRTUAL, 5, True)),
+    (100_000, 10): ((INDEPENDENT, 5, True), (VIRTUAL, 5, True)),
+    (260_000, 10): ((VIRTUAL, 5, False), (VIRTUAL, 5, False)),
+    (1_000_000, 10): ((VIRTUAL, 5, True), (VIRTUAL, 5, True)),
+    (62, 2001): ((INDEPENDENT, 5, False), (VIRTUAL, 5, False)),
+}
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 7])
+@pytest.mark.parametrize("size", CHOSEN, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_ensembles_and_waiting_go_by_rows_columns_and_classes(size, n_classes):
+    n_rows, n_columns = size
+    y = np.arange(70) if not n_classes else [*"abcdefg"[:n_classes] * 35][:70]
+    table = as_table(pd.DataFrame({"x": np.arange(70) % 9, "y": y}))
+    prepared = prepare_training(table, infer_schema(table), "y")
+    prepared = prepared._replace(  # a first row of features is enough
+        X=pd.DataFrame(np.zeros((1, n_columns))), y=np.arange(n_rows) % max(2.0, n_classes)
+    )
+    assert len(prepared.target.classes) == n_classes
+    plan = settle_plan(ScorePlan(), prepared).plan
+    assert plan.method == ("stacked" if n_rows <= MOST_ROWS_STACKED else "sglb")
+    chosen = (plan.ensemble, plan.n_members, plan.trees), plan.n_folds
+    assert (*chosen, training_size(prepared, ScorePlan()).waits) == CHOSEN[size][n_classes == 7]
 
 
 # A value beyond each limit of the plan, and the option that sets it.

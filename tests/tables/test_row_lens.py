@@ -124,7 +124,7 @@ def test_what_differs_by_a_std_or_by_name(scored):
 
 
 def test_a_row_does_not_decide_about_itself(monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 60)
+    monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", 60)
     scored = score_table(as_table(make_frame()), "y", plan=PLAN)
     row = int(scored.models[0].rows[0])
     assert scored.protocol == "held_out"

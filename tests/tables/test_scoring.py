@@ -170,7 +170,7 @@ def test_results_depend_on_the_seed_only(regression):
 
 
 def test_large_tables_have_a_held_out_fifth(monkeypatch):
-    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 299)
+    monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", 299)
     frame = regression_frame(302)
     frame.loc[[5, 6], "y"] = np.nan
     scored = score_table(as_table(frame), "y", plan=FAST)

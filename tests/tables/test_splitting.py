@@ -136,7 +136,7 @@ def models_with_rows(scored):
 @pytest.mark.parametrize("protocol", ["out_of_fold", "held_out", "new_file"])
 def test_by_group_no_model_has_learnt_from_the_group_that_it_judges(protocol, monkeypatch):
     if protocol == "held_out":
-        monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 50)
+        monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", 50)
     frame = frame_of()
     frame.loc[[3, 4], "who"] = None
     frame.loc[[5, 6], "y"] = np.nan
@@ -167,7 +167,7 @@ def test_by_group_no_model_has_learnt_from_the_group_that_it_judges(protocol, mo
 @pytest.mark.parametrize("protocol", ["out_of_fold", "held_out", "new_file"])
 def test_by_time_each_row_is_judged_by_a_model_of_earlier_rows(protocol, monkeypatch):
     if protocol == "held_out":
-        monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", 50)
+        monkeypatch.setattr("gbuq_core.tables.settling.MAX_ROWS_OUT_OF_FOLD", 50)
     frame = frame_of()
     frame.loc[[3, 4], "day"] = None
     frame.loc[[5, 6], "y"] = np.nan

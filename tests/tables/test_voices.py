@@ -20,8 +20,8 @@ from gbuq_core.tables import (
     row_intervals,
     score_table,
 )
-from gbuq_core.tables.estimating import MOST_ROWS_STACKED, settle_plan
 from gbuq_core.tables.scoring import judge_rows_left_out
+from gbuq_core.tables.settling import MOST_ROWS_STACKED, settle_plan
 
 QUICK = ScorePlan(method="automatic", n_trees=40, n_members=2, depth=3)
 

@@ -196,7 +196,7 @@ def test_two_samples_of_a_larger_table(monkeypatch):
 
 def test_models_take_part_while_they_are_quick(monkeypatch, table):
     X, y = table
-    monkeypatch.setattr(scoring, "MOST_MODEL_SECONDS", 0.0)
+    monkeypatch.setattr(scoring, "MOST_MODEL_WORK", 0.0)
     score = UnfamiliarityScore(random_state=0).fit(X[:100], y[:100])
     assert score.parts_ == ("range", "novelty", "distance", "affinity")
     asked = UnfamiliarityScore(["knowledge"], random_state=0).fit(X[:100], y[:100])

@@ -13,7 +13,6 @@ from gbuq_core.experiments.beyond.fit import (
     BeyondFit,
     BeyondScore,
     BeyondSettings,
-    estimate_beyond_seconds,
     fit_beyond,
     score_beyond,
 )
@@ -90,7 +89,6 @@ STUDY = SeedStudy(
     name="beyond",
     fit=fit_beyond,
     claims=check_claims,
-    estimate=estimate_beyond_seconds,
     first=FIRST,
 )
 
@@ -197,7 +195,6 @@ BEYOND = Single(
     "not **know**. Does the truth stay inside?",
     settings=BeyondSettings,
     label="All voices",
-    estimate=estimate_beyond_seconds,
     fit=fit_beyond,
     stored=OPENING.find,
     quick=partial(fit_beyond, whole=False),

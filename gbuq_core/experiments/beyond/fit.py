@@ -249,8 +249,3 @@ OPENING = Opening(
     plans=lambda: [FIRST],
     afresh=lambda plan: {"rows": make_rows(plan)},
 )
-
-
-def estimate_beyond_seconds(plan: BeyondSettings) -> float:
-    """About how long the whole fit takes on one thread."""
-    return 0.4 + 0.002 * plan.rows

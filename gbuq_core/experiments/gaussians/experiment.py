@@ -13,7 +13,7 @@ from gbuq_core.experiments.gaussians.fit import (
     target_grid,
 )
 from gbuq_core.experiments.gaussians.picture import gaussians_sheet, opening_sheet
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, estimate_sampler_seconds
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import (
     STUDY,
     answer_gaussians,
@@ -131,7 +131,6 @@ GAUSSIANS = Experiment(
     settings=GaussiansSettings,
     methods=SAMPLERS,
     why_not=lambda plan: "",  # every sampler can run
-    estimate=estimate_sampler_seconds,
     fit=run_sampler,
     opening=OPENING,
     # A run over another target cannot stand beside this one.

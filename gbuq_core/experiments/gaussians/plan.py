@@ -17,8 +17,6 @@ SHOWN = ("density", "counts")
 SCALES = ("the target's", "own")
 CHARTS = ("modes", "schedules", "x", "y")  # what a row of charts shows, in order
 _CHART_NAMES = ("modes visited", "step sizes", "marginals of x", "marginals of y")
-# Seconds on one core of a 2020s server, for the estimate before a run.
-_SECONDS_PER_STEP = 0.5e-6
 
 
 def _own(sampler: str, name: str, **changes: Any) -> Any:
@@ -129,8 +127,3 @@ class GaussiansSettings:
     def exploration(self) -> float:
         """The share of each of its cycles that is not kept."""
         return {"clr": self.exploration_clr, "cg": self.exploration_cg}.get(self.sampler, 0.0)
-
-
-def estimate_sampler_seconds(plan: GaussiansSettings) -> float:
-    """Roughly what `run_sampler` takes on this machine."""
-    return 0.02 + plan.steps * plan.chains * _SECONDS_PER_STEP

@@ -14,7 +14,6 @@ from gbuq_core.experiments.claims import VERDICTS, Claim, Threshold, judged, ver
 from gbuq_core.experiments.gaussians.fit import FIRST, GaussiansRun, SamplerRun, run_gaussians
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
-    estimate_sampler_seconds,
 )
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.standalone import Section
@@ -395,8 +394,5 @@ STUDY = SeedStudy(
     name="gaussians",
     fit=run_gaussians,
     claims=check_claims,
-    estimate=lambda settings: sum(
-        estimate_sampler_seconds(plan_of(settings, sampler)) for sampler in settings.samplers
-    ),
     first=FIRST,
 )

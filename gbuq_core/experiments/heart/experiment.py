@@ -15,7 +15,6 @@ from gbuq_core.experiments.heart.picture import heart_sheet
 from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartSettings,
-    estimate_heart_seconds,
     heart_arguments,
 )
 from gbuq_core.experiments.heart.scores import (
@@ -170,7 +169,6 @@ HEART = Experiment(
     settings=HeartSettings,
     methods=METHODS,
     why_not=lambda plan: METHODS[plan.method].record.missing(),
-    estimate=estimate_heart_seconds,
     fit=fit_heart,
     opening=OPENING,
     view=map_heart,

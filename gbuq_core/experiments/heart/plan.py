@@ -15,17 +15,9 @@ from gbuq_core.errors import refusal_of_call
 from gbuq_core.experiments import ensembles
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.glossary import VIEWS
-from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.settings import Codec, arguments, setting
 
 FOREST_DEPTH = 10  # the paper's
-
-# Seconds on one core of a 2020s server, for the estimate before a fit. The records' own costs are
-# for rows that differ: here they fall into 81 cells, which training merges.
-_SECONDS_PER_TREE = 25e-6
-_SECONDS_PER_DRAWN_ROW = 4.5e-9  # and tree: subsampling draws every row anew
-_SECONDS_PER_CATBOOST_ROW = 1.6e-7  # and tree, categories one-hot
-_SECONDS_PER_FOREST_TREE = 6e-3
 
 
 METHODS = ensembles.ensemble_methods(
@@ -143,17 +135,3 @@ def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
     each = max(1, options.pop("n_trees") // groups)
     forest = {"n_groups": groups, "trees_per_group": each, "max_depth": FOREST_DEPTH}
     return kind.builder.arguments({**forest, **options})
-
-
-def estimate_heart_seconds(plan: HeartSettings) -> float:
-    """Roughly what `fit_heart` takes on this machine's cores."""
-    kind, n_cores = plan.kind, effective_n_jobs(None)
-    n_rows = 64 * plan.rows
-    if not kind.boosting:
-        return plan.trees * _SECONDS_PER_FOREST_TREE * (0.1 + plan.rows / 1000) / n_cores
-    per_tree, n_models = _SECONDS_PER_TREE, 1 if kind.virtual else plan.members
-    if kind.boosting == "sgb":
-        per_tree += _SECONDS_PER_DRAWN_ROW * n_rows
-    if kind.engine == "catboost":  # which has threads of its own
-        return n_models * plan.trees * (2e-4 + _SECONDS_PER_CATBOOST_ROW * n_rows / n_cores)
-    return n_models * plan.trees * per_tree / min(n_cores, n_models)

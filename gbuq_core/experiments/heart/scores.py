@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, smaller_text
 from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, run_heart
-from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, estimate_heart_seconds
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
 from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.glossary import VIEWS
-from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
-from gbuq_core.settings import plan_of
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]
@@ -250,10 +248,5 @@ STUDY = SeedStudy(
     name="heart",
     fit=run_heart,
     claims=check_claims,
-    estimate=lambda settings: (
-        0.2
-        + effective_n_jobs(None)
-        * sum(estimate_heart_seconds(plan_of(settings, method)) for method in settings.methods)
-    ),
     first=HeartSettings(),
 )

@@ -39,8 +39,6 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     TAILS,
     HeteroscedasticSettings,
     builder_of,
-    estimate_heteroscedastic_seconds,
-    estimate_measure_seconds,
     heteroscedastic_arguments,
     plan_measure,
     why_not,
@@ -376,7 +374,6 @@ def _behind(run: HeteroscedasticRun, keep: Keep) -> list[Work]:
             ("heteroscedastic-measure", plan),
             partial(measure_heteroscedastic, fit, plan),
             f"Scores of {fit.label}",
-            estimate_measure_seconds(plan),
             MEASURED.find(plan),
         )
         for fit in run.fits
@@ -417,7 +414,6 @@ HETEROSCEDASTIC = Compared(
     settings=HeteroscedasticSettings,
     methods=METHODS,
     why_not=why_not,
-    estimate=estimate_heteroscedastic_seconds,
     fit=fit_heteroscedastic,
     opening=OPENING,
     view=view_heteroscedastic,

@@ -257,27 +257,3 @@ def heteroscedastic_model(plan: HeteroscedasticSettings) -> Any:
     if refusal:
         raise InvalidParameter(refusal)
     return builder_of(plan).make(**heteroscedastic_arguments(plan))
-
-
-_CURVE_ROWS = 1000  # what the grid and the calibration rows, without scores, are worth
-
-
-def estimate_heteroscedastic_seconds(plan: HeteroscedasticSettings) -> float:
-    """Roughly what `fit_heteroscedastic` takes on one core; 0 for a plan that is refused."""
-    if why_not(plan):
-        return 0.0
-    costs, trees = METHODS[plan.method].record.costs, _trees(plan)
-    return costs.fit_seconds(plan.rows, 1, trees) + costs.predict_seconds(_CURVE_ROWS, trees)
-
-
-def estimate_measure_seconds(plan: HeteroscedasticSettings) -> float:
-    """Roughly what `measure_heteroscedastic` takes on one core; 0 for a plan that is refused."""
-    if why_not(plan):
-        return 0.0
-    rows = plan.test_rows + plan.ood_rows
-    return METHODS[plan.method].record.costs.predict_seconds(rows, _trees(plan))
-
-
-def _trees(plan: HeteroscedasticSettings) -> int:
-    """Trees of the method; none where it has no such thing."""
-    return int(arguments(plan).get("n_trees", 0))

@@ -26,7 +26,6 @@ from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
     ORDERS,
     NeighboursSettings,
-    estimate_neighbours_seconds,
     one_thread,
 )
 from gbuq_core.experiments.neighbours.scores import (
@@ -343,7 +342,6 @@ STUDY = SeedStudy(
     name="neighbours",
     fit=_run,
     claims=lambda run: check_neighbours_claims(run.fit, run.search, run.view, run.fitted),
-    estimate=lambda plan: 0.8 + (2.0 + len(plan.compare)) * estimate_neighbours_seconds(plan),
     bare=_bare,
     first=NeighboursSettings(),
 )

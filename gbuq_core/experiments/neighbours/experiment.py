@@ -62,7 +62,6 @@ from gbuq_core.experiments.neighbours.plan import (
     SHARES,
     VALIDATION_FRACTION,
     NeighboursSettings,
-    estimate_neighbours_seconds,
     neighbours_arguments,
 )
 from gbuq_core.experiments.neighbours.scores import (
@@ -401,7 +400,6 @@ def _behind(run: NeighboursRun, keep: Keep) -> list[Work]:
             ("neighbours-baseline", plan, key, scoring),
             partial(fit_baseline, plan, key, scoring),
             BASELINES[key],
-            estimate_neighbours_seconds(plan),
         )
         for key in needed_fits(run.settings.compare)
         if not why_no_baseline(plan, key)
@@ -491,7 +489,6 @@ NEIGHBOURS = Single(
     "spread.",
     settings=NeighboursSettings,
     label="Trees",
-    estimate=estimate_neighbours_seconds,
     fit=fit_neighbours,
     stored=_stored,
     wait=0.6,

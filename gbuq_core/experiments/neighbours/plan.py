@@ -35,7 +35,6 @@ ROWS, PLACES_DRAWN = "rows", "places"  # what percentiles of a scale are of
 EVERYTHING = (0, 100)
 PREDICTION = "prediction"
 VALIDATION_FRACTION = 0.2
-_TABLE_ROWS = {"diabetes": 354, "wine": 142}
 # The steps of k; None tunes it.
 KS: tuple[int | None, ...] = (
     None, 2, 3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 91, 121, 151, 201, 301, 401, 501, 601, 701,
@@ -362,16 +361,3 @@ def one_thread(library: str) -> contextlib.AbstractContextManager[Any]:
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="openmp")
-
-
-# Seconds on one core of a 2020s server: a first import, and a tree with its row's work.
-_IMPORT = {"lightgbm": 0.4, "hist": 0.3, "catboost": 0.6, "xgboost": 0.4, "sglb": 0.0}
-_PER_TREE = {"lightgbm": 1e-4, "hist": 6e-4, "catboost": 4e-4, "xgboost": 4e-4, "sglb": 2e-4}
-_PER_ROW = {"lightgbm": 6e-8, "hist": 1e-7, "catboost": 1.2e-7, "xgboost": 1.2e-7, "sglb": 5e-8}
-
-
-def estimate_neighbours_seconds(plan: NeighboursSettings) -> float:
-    """Roughly what `fit_neighbours` takes: the model is fitted twice, once to tune on."""
-    rows = _TABLE_ROWS.get(plan.data, plan.rows)
-    per_tree = _PER_TREE[plan.library] + rows * _PER_ROW[plan.library]
-    return 0.1 + _IMPORT[plan.library] + 2.0 * plan.trees * per_tree

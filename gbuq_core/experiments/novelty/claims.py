@@ -24,7 +24,6 @@ from gbuq_core.experiments.novelty.fit import (
 )
 from gbuq_core.experiments.novelty.plan import (
     FIRST,
-    estimate_novelty_seconds,
     novelty_arguments,
 )
 from gbuq_core.experiments.novelty.scores import MapScore, crossings, score_maps, support_of
@@ -303,7 +302,6 @@ STUDY = SeedStudy(
     name="novelty",
     fit=run_novelty,
     claims=lambda run: check_novelty_claims(run.fit, run.maps),
-    estimate=lambda settings: 2.0 * estimate_novelty_seconds(plan_of(settings)),
     bare=plan_of,  # with the view as the page opens: no knob of it changes a statement
     first=FIRST,
 )

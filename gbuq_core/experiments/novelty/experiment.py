@@ -45,7 +45,6 @@ from gbuq_core.experiments.novelty.plan import (
     OWN_LABEL,
     POSITIVE,
     NoveltySettings,
-    estimate_novelty_seconds,
     forest_of,
     novelty_arguments,
     plan_data,
@@ -364,7 +363,7 @@ def _behind(run: NoveltyRun, keep: Keep) -> list[Work]:
     plan = run.fit.plan
     opening = CLAIMS.find(plan)
     label, stored = "The paper's statements", None if opening is None else opening.claims
-    return [Work(_CLAIMS, (_CLAIMS, plan), partial(_check, run.fit), label, 0.5, stored)]
+    return [Work(_CLAIMS, (_CLAIMS, plan), partial(_check, run.fit), label, stored)]
 
 
 def _join(
@@ -431,7 +430,6 @@ NOVELTY = Single(
     settings=NoveltySettings,
     read=read_settings,
     label="Forest and leaves",
-    estimate=estimate_novelty_seconds,
     fit=_fit,
     stored=_stored,
     wait=1.0,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.data import (
     DATASETS,
-    N_CELLS,
     SIDE,
     TABLES,
     check_columns,
@@ -36,8 +35,6 @@ from gbuq_core.settings import Codec, arguments, check, setting
 
 if TYPE_CHECKING:
     from gbuq_core.macau import MacauClassifier, MacauRegressor
-
-_TABLE_SHAPES = {"diabetes": (442, 0), "wine": (178, 3), "breast_cancer": (569, 2)}
 
 
 class MethodInfo(NamedTuple):
@@ -305,26 +302,6 @@ def forest_of(plan: NoveltySettings) -> Method:
     'MACAU (basic)'
     """
     return RECORDS[f"macau_{plan.leaf_model}"]
-
-
-# Seconds on one core of a 2020s server, the maps included.
-_BASE, _PER_ROUND, _PER_TREE, _PER_CELL, _PER_ROW = 0.1, 2.3e-3, 1.5e-3, 1.5e-6, 4.3e-6
-
-
-def estimate_novelty_seconds(plan: NoveltySettings) -> float:
-    """Roughly what `fit_novelty_maps` and the first maps take."""
-    rows, forests = _shape(plan)
-    per_tree = _PER_TREE + N_CELLS * _PER_CELL + rows * _PER_ROW
-    return _BASE + plan.trees * (_PER_ROUND + forests * per_tree)
-
-
-def _shape(plan: NoveltySettings) -> tuple[int, int]:
-    """All rows, and trees that are grown in each round."""
-    if plan.data == "table":
-        rows, classes = _TABLE_SHAPES[plan.table]
-    else:
-        rows, classes = plan.rows, 3 if plan.data == "spiral" else 2
-    return rows, classes if classes > 2 else 1
 
 
 def finite_point(point: Any) -> tuple[float, float] | None:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.soft_trees.plan import soft_tree_seconds
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.knobs import texts_of
 from gbuq_core.methods import METHODS
@@ -111,10 +110,6 @@ _FIXED: dict[str, dict[str, Any]] = {
     "xbart": {"n_burn_in": BURN_IN},
     "vst": {"n_jobs": 1},
 }
-
-# Seconds on one core of a 2020s server, for fits of a few rows: the records' costs are for tables.
-_SGLB_TREE, _SGLB_ROW_TREE = 5e-5, 1e-8
-_XBART_TREE, _XBART_ROW_TREE = 7e-5, 1.5e-7
 
 
 def _draws(settings: BanditSettings) -> bool:
@@ -210,31 +205,6 @@ def fit_steps(plan: BanditSettings) -> np.ndarray:
 def count_fits(plan: BanditSettings) -> int:
     """Fits of all arms and seeds at most: an arm without new rewards is not fitted again."""
     return len(fit_steps(plan)) * plan.n_arms * plan.n_seeds
-
-
-def estimate_bandit_seconds(plan: BanditSettings) -> float:
-    """Roughly what `run_bandit` takes on one core.
-
-    Arms end with an equal share of the steps at best; the estimate takes half of that as the
-    number of rows of a fit.
-    """
-    rows = 0.5 * plan.n_steps / plan.n_arms
-    model, seconds = arguments(plan), 0.0
-    if plan.policy == "sglb":
-        models = 10 if model["ensemble"] == "independent" else 1
-        seconds = models * model["n_trees"] * (_SGLB_TREE + rows * _SGLB_ROW_TREE)
-    elif plan.policy == "xbart":
-        trees = model["n_trees"] * (BURN_IN + model["n_draws"])
-        seconds = trees * (_XBART_TREE + rows * _XBART_ROW_TREE)
-    elif plan.policy in ("vst", "greedy"):
-        seconds = soft_tree_seconds(plan.vst_steps, plan.vst_depth, int(rows))
-    return 0.05 + count_fits(plan) * seconds
-
-
-def estimate_policies_seconds(settings: BanditSettings) -> float:
-    """Roughly what `run_policies` takes on one core."""
-    plans = (plan_bandit(settings, policy) for policy in settings.policies)
-    return sum(estimate_bandit_seconds(plan) for plan in plans)
 
 
 class Bandit(NamedTuple):
@@ -403,9 +373,14 @@ def run_bandit(plan: BanditSettings) -> BanditRun:
     )
 
 
+def plan_policies(settings: BanditSettings) -> list[BanditSettings]:
+    """What each chosen policy plays."""
+    return [plan_bandit(settings, policy) for policy in settings.policies]
+
+
 def run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
     """All chosen policies in turn."""
-    plans = [plan_bandit(settings, policy) for policy in settings.policies]
+    plans = plan_policies(settings)
     runs = []
     with stage(max(1, len(plans))):
         for plan in plans:

@@ -18,7 +18,6 @@ from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,
-    estimate_policies_seconds,
     run_policies,
 )
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
@@ -26,13 +25,10 @@ from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, SoftTreesScore, r
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesSettings,
-    estimate_soft_trees_seconds,
-    plan_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.rank import (
     RankRun,
     RankSettings,
-    estimate_rank_seconds,
     rank_gain,
     run_rank,
 )
@@ -240,17 +236,10 @@ def check_rank_claim(run: RankRun) -> Claim:
     )
 
 
-def _seconds(settings: SoftTreesSettings) -> float:
-    """Roughly what one seed takes on one thread."""
-    plans = [plan_soft_trees(settings, method) for method in settings.methods]
-    return 0.1 + sum(estimate_soft_trees_seconds(plan) for plan in plans)
-
-
 STUDY = SeedStudy(
     name="soft_trees",
     fit=run_soft_trees,
     claims=check_claims,
-    estimate=_seconds,
     bare=lambda settings: replace(bare(settings), draws=settings.n_functions),
     first=SoftTreesSettings(),
 )
@@ -273,9 +262,10 @@ BANDIT_STUDY = SeedStudy(
     name="bandit",
     fit=run_policies,
     claims=check_policies,
-    estimate=estimate_policies_seconds,
     quicker=_quicker_bandit,
     bare=_bare_bandit,
+    sizes=BanditSettings(),
+    most=0.11,  # every arm is fitted again and again
 )
 
 
@@ -293,6 +283,6 @@ RANK_STUDY = SeedStudy(
     name="rank",
     fit=_run_ranks,
     claims=lambda run: (check_rank_claim(run),),
-    estimate=estimate_rank_seconds,
     bare=_bare_ranks,
+    sizes=RankSettings(),
 )

@@ -251,8 +251,6 @@ def _check(plan: SoftTreesSettings) -> None:
         check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
 
 
-_SECONDS_PER_CELL = 4.6e-8  # of a step, a row, and a gate or leaf
-
 # What no knob of the page moves: SGLB's depth, and how many sweeps of XBART are kept as draws.
 _FIXED: dict[str, dict[str, Any]] = {"sglb": {"depth": 3}, "xbart": {"n_draws": 100}}
 
@@ -273,20 +271,3 @@ def soft_trees_model(plan: SoftTreesSettings) -> Any:
     if refusal:
         raise InvalidParameter(refusal)
     return builder_of(plan).make(**soft_trees_arguments(plan))
-
-
-def estimate_soft_trees_seconds(plan: SoftTreesSettings) -> float:
-    """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once."""
-    if why_not(plan):
-        return 0.0
-    knobs = soft_trees_arguments(plan)
-    if METHODS[plan.method].family == "soft":
-        each = soft_tree_seconds(plan.steps * plan.restarts, plan.depth, plan.n_rows)
-        return knobs.get("n_trees", 1) * each
-    n_trees = knobs.get("n_trees", 0) * knobs.get("n_members", 1)
-    return METHODS[plan.method].record.costs.fit_seconds(plan.n_rows, 1, n_trees)
-
-
-def soft_tree_seconds(steps: int, depth: int, rows: int) -> float:
-    """Roughly what one soft tree takes on one core, counted without loading what fits it."""
-    return steps * rows * (2 ** (depth + 1) - 1) * _SECONDS_PER_CELL

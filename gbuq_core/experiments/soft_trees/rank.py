@@ -17,7 +17,6 @@ import numpy as np
 
 from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.experiments.soft_trees.data import Array
-from gbuq_core.experiments.soft_trees.plan import soft_tree_seconds
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.metrics import auroc
 from gbuq_core.settings import arguments, check, plan_of, setting
@@ -148,15 +147,6 @@ def rank_parameters(settings: RankSettings) -> int:
     of_classes = ("classes", 2) if settings.data == "moons3" else ()
     n_features = RANK_DATASETS[settings.data].n_features
     return TreeShape(settings.depth, n_features, settings.leaf, *of_classes).n_parameters
-
-
-def estimate_rank_seconds(settings: RankSettings) -> float:
-    """Roughly what `run_rank` takes on one core; 0 for settings that it refuses."""
-    if why_no_rank(settings):
-        return 0.0
-    plan, info = plan_rank(settings), RANK_DATASETS[settings.data]
-    each = soft_tree_seconds(plan.steps, plan.depth, info.rows or plan.rows) + 0.02
-    return plan.n_seeds * len(plan.ranks) * each
 
 
 def run_rank(settings: RankSettings | None = None) -> RankRun:

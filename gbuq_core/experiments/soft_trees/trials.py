@@ -14,7 +14,7 @@ from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,
     describe_bandit,
-    estimate_policies_seconds,
+    plan_policies,
     run_policies,
 )
 from gbuq_core.experiments.soft_trees.bandit_picture import bandit_figure
@@ -36,7 +36,6 @@ from gbuq_core.experiments.soft_trees.rank import (
     RankRun,
     RankSettings,
     describe_rank,
-    estimate_rank_seconds,
     plan_rank,
     run_rank,
     why_no_rank,
@@ -189,8 +188,7 @@ BANDIT = Trial(
     "every 50 steps. **Random** pulls by chance, **Greedy VST** the highest mean. Each policy "
     "plays twice.",
     plan=bandit_plan,
-    why_not=partial(refusal_of_call, estimate_policies_seconds),
-    estimate=estimate_policies_seconds,
+    why_not=partial(refusal_of_call, plan_policies),
     run=run_policies,
     sections=_bandit_sections,
     claims=check_policies,
@@ -209,7 +207,6 @@ RANKS = Trial(
     "seeds for each rank. Rank 0 is mean field. On the moons, the highest rank is the full rank.",
     plan=_rank_plan,
     why_not=why_no_rank,
-    estimate=estimate_rank_seconds,
     run=run_rank,
     sections=lambda run, values: [Section(text=describe_rank(run), curves=rank_figure(run))],
     claims=lambda run: [check_rank_claim(run)],

@@ -26,7 +26,6 @@ from gbuq_core.experiments.spiral.plan import (
     PAPER,
     STAGE_STEP,
     SpiralSettings,
-    estimate_spiral_seconds,
 )
 from gbuq_core.experiments.spiral.scores import (
     BETTER_THAN_CHANCE,
@@ -35,8 +34,7 @@ from gbuq_core.experiments.spiral.scores import (
     ratio_of,
     scores_of,
 )
-from gbuq_core.jobs import effective_n_jobs
-from gbuq_core.settings import bare, differences, plan_of, quicker
+from gbuq_core.settings import bare, differences, quicker
 
 # What counts as agreeing; the papers use words, the numbers are ours.
 DETECTS, HARDLY_DETECTS = 0.8, 0.6  # AUROC
@@ -65,7 +63,6 @@ _LARGER = Threshold("ratio of data to knowledge", MUCH_SMALLER, SMALLER)
 _LOWER = Threshold("ratio of independent to virtual", MUCH_SMALLER, SMALLER)
 _JITTER = Threshold("ratio at class borders", TRACE, FAINT_TRACE)
 _ALIGNED = Threshold("difference of the rank correlations", APART, -APART, decimals=2)
-_MAP_SECONDS = 0.2  # of maps and scores, beside the fit
 
 Scored = tuple[SpiralMaps, SpiralScore]
 
@@ -374,16 +371,6 @@ def _claim_of_forest(maps: SpiralMaps, score: SpiralScore) -> Claim:
     return claim._replace(value=f"{_LEARNED.say(above)} above the best error rate")
 
 
-def _seconds(settings: SpiralSettings) -> float:
-    """Roughly what one seed takes on one thread."""
-    plans = [plan_of(settings, method) for method in settings.methods]
-    threads = effective_n_jobs(None)
-    return sum(
-        estimate_spiral_seconds(plan) * (min(plan.n_models, threads) or 1) + _MAP_SECONDS
-        for plan in plans
-    )
-
-
 def _quicker(settings: SpiralSettings, share: float) -> SpiralSettings:
     """Fewer rows, trees and models; a chain keeps its number of cycles."""
     smaller = quicker(settings, share)
@@ -399,7 +386,6 @@ STUDY = SeedStudy(
     name="spiral",
     fit=run_spiral,
     claims=check_claims,
-    estimate=_seconds,
     quicker=_quicker,
     first=FIRST,
 )

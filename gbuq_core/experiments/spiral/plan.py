@@ -15,14 +15,11 @@ import numpy.typing as npt
 from gbuq_core.boosting.plan import LONGEST_STEP, cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter, refusal_of_call
 from gbuq_core.experiments import ensembles
-from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
 from gbuq_core.settings import arguments, setting
 from gbuq_core.validation import check_number
 
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
-_N_FEATURES, _N_CLASSES = 9, 3
-_DEPTH_OF_COSTS, _CLASSES_COST = 6, 1.6  # trees of the record's costs; three classes instead of one
 
 
 METHODS = ensembles.ensemble_methods(
@@ -235,19 +232,6 @@ def spiral_estimator(plan: SpiralSettings) -> Any:
     if refusal:
         raise InvalidParameter(refusal)
     return plan.kind.make(spiral_arguments(plan))
-
-
-def estimate_spiral_seconds(plan: SpiralSettings) -> float:
-    """Roughly what `fit_spiral` takes on this machine's cores; 0 for a plan that is refused."""
-    if _refusal(plan):
-        return 0.0
-    n_rows, costs = _N_CLASSES * plan.rows, plan.kind.record.costs
-    if not plan.kind.boosting:
-        seconds = costs.fit_seconds(n_rows, _N_FEATURES, forest_trees(plan))
-        return seconds / effective_n_jobs(None)
-    n_trees = spiral_arguments(plan)["n_trees"] * plan.n_models
-    seconds = costs.fit_seconds(n_rows, _N_FEATURES, n_trees) * plan.depth / _DEPTH_OF_COSTS
-    return 0.1 + _CLASSES_COST * seconds / min(plan.n_models, effective_n_jobs(None))
 
 
 def member_trees(

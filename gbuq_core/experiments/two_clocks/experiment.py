@@ -34,7 +34,6 @@ from gbuq_core.experiments.two_clocks.plan import (
     WEIGHTED,
     TwoClocksSettings,
     clock_arguments,
-    estimate_two_clocks_seconds,
     seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import SEEDS as STORED_SEEDS
@@ -330,13 +329,12 @@ def _behind(look: TwoClocksLook, keep: Keep) -> list[Work]:
     """The same fits with ten seeds, or five of models that take long; the look with other tails."""
     fit, plan = look.fit, look.fit.plan
     n_seeds = seeds_of(plan)
-    seconds = n_seeds * estimate_two_clocks_seconds(plan)
     tails = next(other for other in TAILS if other != look.tails)
     seeds, stored = partial(score_seeds, plan), STORED_SEEDS.find(plan)
     other = partial(look_two_clocks, fit, tails, _unscaled(fit, keep))
     return [
-        Work(_SEEDS, (_SEEDS, plan), seeds, f"{n_seeds} seeds", seconds, stored),
-        Work(_OTHER_TAILS, (_OTHER_TAILS, plan, tails), other, "", 0.2),
+        Work(_SEEDS, (_SEEDS, plan), seeds, f"{n_seeds} seeds", stored),
+        Work(_OTHER_TAILS, (_OTHER_TAILS, plan, tails), other, ""),
     ]
 
 
@@ -454,7 +452,6 @@ TWO_CLOCKS = Single(
     lede=_lede,
     settings=TwoClocksSettings,
     label="Two clocks",
-    estimate=estimate_two_clocks_seconds,
     fit=fit_two_clocks,
     stored=lambda settings: OPENING.find(plan_of(settings)),
     look=_look,

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from gbuq_core.boosting.stopping import members_of_a_fold
 from gbuq_core.calibration.clocks import TAILS
-from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS
 from gbuq_core.methods import METHODS, find_methods
 from gbuq_core.settings import Codec, arguments, setting
 
@@ -35,11 +33,9 @@ N_SCORED = 1000  # rows that score; of diabetes a quarter
 N_DRAWN = 121  # points of the line through five features
 N_SEEDS = 10  # seeds that a verdict counts
 _FEW_SEEDS = 5  # of models whose fit takes several seconds
-_FOREIGN_TREES = 1000  # of the boosted model that some methods train first, as `Costs` counts
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LEVEL = 0.9  # of the intervals whose coverage is shown
-_DIABETES_ROWS, _DIABETES_COLUMNS = 331, 10
-_COLUMNS = MappingProxyType({"five features": 5, "diabetes": _DIABETES_COLUMNS})
+_DIABETES_ROWS = 331
 
 # The ways to stop, with their names for people.
 WAYS = MappingProxyType(
@@ -179,32 +175,6 @@ class TwoClocksSettings:
 def seeds_of(plan: TwoClocksSettings) -> int:
     """How many seeds a verdict counts: fewer where the fits of one take several seconds."""
     return _FEW_SEEDS if plan.model == "ngboost" or not plan.has_clocks else N_SEEDS
-
-
-def estimate_two_clocks_seconds(plan: TwoClocksSettings) -> float:
-    """About how long the fits take: the model on all rows, and the folds that choose."""
-    columns = _COLUMNS.get(plan.data, 1)
-    costs = METHODS[plan.model].costs
-    n_folds = 1 if plan.n_rows >= HELD_OUT_FROM else N_FOLDS
-    if not plan.has_clocks:
-        trees = _trees_of(plan.model)
-        each = costs.fit_seconds(plan.n_rows, columns, trees)
-        each += costs.predict_seconds(plan.n_rows // N_FOLDS, trees)
-        scored = costs.predict_seconds(N_SCORED + N_DRAWN, trees)
-        return (1 + n_folds) * each + scored
-    if plan.model in SINGLE:
-        seconds = costs.fit_seconds(plan.n_rows, columns, arguments(plan)["n_trees"])
-        return (1 + n_folds) * (seconds * plan.depth / 3.0)
-    members = plan.n_members + n_folds * members_of_a_fold(plan.n_members, n_folds)
-    return costs.fit_seconds(plan.n_rows, columns, members * plan.trees) * plan.depth / 6.0
-
-
-def _trees_of(model: str) -> int:
-    """Trees of a model at its defaults, as its costs count them."""
-    for knob in METHODS[model].knobs:
-        if knob.key == "n_trees":
-            return int(knob.default)
-    return 1 if model == "vst" else _FOREIGN_TREES
 
 
 def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:

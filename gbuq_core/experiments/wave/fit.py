@@ -328,6 +328,5 @@ STUDY = SeedStudy(
     # The law takes too long for seeds that are not stored.
     fit=lambda settings: run_wave(settings, law=replace(settings, seed=FIRST.seed) == FIRST),
     claims=check_claims,
-    estimate=lambda settings: 0.15 + 1e-5 * settings.rows,
     first=FIRST,
 )

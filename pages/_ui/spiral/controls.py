@@ -48,7 +48,7 @@ STATE = PageState(
             "Paper settings",
             to_values(PAPER),
             help="4,500 rows, 20 independent models of 1,000 trees, long models of 2,000 trees in "
-            "cycles of 200. This takes a while. The page shows the estimate.",
+            "cycles of 200. This takes a while.",
             keeps=tuple(knob.key for knob in _LOOKS),
         ),
     ),

@@ -28,7 +28,6 @@ from pages._ui.kept import is_remembered, remember
 from pages._ui.url_state import PageState
 from pages._ui.your_data.training import Trained, View, own_key
 
-AT_ONCE_SECONDS = 0.5  # longer ones do not hold up the page
 _SHADED = "background-color: rgba(213, 94, 0, 0.22); font-weight: 700"
 _CELL_PIXELS, _LETTER_PIXELS = 24, 8
 _MOST_LINES = 20  # of a table that does not scroll
@@ -117,19 +116,17 @@ def ask_lens(
     Its ``result`` is that of these very choices, or None. Without ``start``, nothing is worked out.
     """
     seen, name = _look(lens, values, trained, view, row)
-    seconds = remember(name, lens.seconds, seen)
     key: tuple[Hashable, ...] = ("your data", lens.key, *name)
     request = Request(
         lens.key,
         key,
         lambda job: lens.compute(seen),
         lens.waiting.working,
-        seconds if seconds < float("inf") else None,
         method=lens.key,
         cancelled=lens.waiting.cancelled,
         failed=lens.waiting.failed,
     )
-    if seconds <= AT_ONCE_SECONDS:
+    if not lens.beside(seen):
         if not start and not is_remembered(name, lens.compute):
             return Answer(lens.key, request, "waiting", None, False, None, "", None)
         try:

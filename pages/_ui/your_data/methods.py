@@ -18,7 +18,7 @@ from gbuq_core.figures.table.compared import ScoreGaps, compared_figure
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import Job
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import format_bytes, seconds_text
+from gbuq_core.presentation import seconds_text
 from gbuq_core.tables import (
     MethodComparison,
     MethodRun,
@@ -27,7 +27,6 @@ from gbuq_core.tables import (
     ScorePlan,
     compare_runs,
     describe_comparison,
-    estimate_method,
     run_methods,
     to_csv_bytes,
     why_not_compared,
@@ -216,17 +215,16 @@ def _runs_of(keys: Sequence[str], setting: _Setting, view: View) -> dict[str, Me
 
 
 def _draw_running(keys: Sequence[str], missing: Sequence[str], setting: _Setting) -> None:
-    """What is still to be trained: its cost and the button, or how far it is."""
+    """What is still to be trained and the button, or how far it is."""
     plans = tuple(plan_of_method(key, setting.task, setting.plan) for key in keys)
     wanted = (setting.name, plans)
     asked: _Asked | None = st.session_state.get(_ASKED)
     if asked is None or asked.wanted != wanted:
-        seconds, size = _cost(missing, setting)
         names = ", ".join(METHODS[method].label for method in missing)
         with st.container(horizontal=True, vertical_alignment="center", key="compare-methods"):
             new = _Asked(wanted, tuple(missing))
             st.button("Compare", key="_methods_compare", on_click=_ask, args=(new,), type="primary")
-            st.text(f"Training {names} takes about {seconds_text(seconds)} and {size}.")
+            st.text(f"{names} will be trained.")
         return
     kept, name = _kept(), setting.name
 
@@ -250,18 +248,11 @@ def _draw_running(keys: Sequence[str], missing: Sequence[str], setting: _Setting
         own_key(("your data", "methods", wanted, asked.missing)),
         work,
         "Training the methods one after the other",
-        _cost(asked.missing, setting)[0],
         method="methods",
         cancelled="Methods that were done are kept.",
         failed="The methods could not be compared.",
     )
     show_answer_or_progress(only_fresh(ask_beside(request)))
-
-
-def _cost(keys: Sequence[str], setting: _Setting) -> tuple[float, str]:
-    """Seconds of training these, and the most memory as text."""
-    costs = [estimate_method(key, setting.prepared, setting.plan, setting.protocol) for key in keys]
-    return sum(cost.seconds for cost in costs), format_bytes(max(cost.bytes for cost in costs))
 
 
 def _ask(asked: _Asked) -> None:

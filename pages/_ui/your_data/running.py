@@ -1,4 +1,4 @@
-"""Long training waits for a press of Run: what it will take, why, and what would be quicker."""
+"""Long training waits for a press of Run: what it trains, and what would be quicker."""
 
 from __future__ import annotations
 
@@ -9,35 +9,31 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import seconds_text
-from gbuq_core.tables import Schema, ScoreEstimate, Table
-from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
+from gbuq_core.tables import Schema, Table, TrainingSize
 from pages._ui.jobs_glue import Answer, Request, start_again, was_cancelled
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
 from pages._ui.your_data.keeping import keep_bytes, kept_bytes
 from pages._ui.your_data.source import Opened
 from pages._ui.your_data.state import AUTOMATIC, VIRTUAL
-from pages._ui.your_data.training import Wanted, estimate_of, plan_of, sizes_of
+from pages._ui.your_data.training import Wanted, plan_of, size_of
 
-RUN_SECONDS = 60.0  # training that is estimated to take longer waits for a press
 _PRESSED = "_data_run_pressed"  # what was started so, as digests
 _PLACE = "run-pressed"  # the same beside the tab's files, for a reload
 _MOST_KEPT = 64
-_WORTH_TELLING = 10.0  # seconds after training
 
 
 class _Quicker(NamedTuple):
-    """Other settings, what a button calls them, and the seconds they take."""
+    """Other settings, what a button calls them, and how much work they are."""
 
     settings: dict[str, Any]
     label: str
-    seconds: float
+    work: float
 
 
-def wait_for_run(request: Request, wanted: Wanted, estimate: ScoreEstimate | None) -> Request:
+def wait_for_run(request: Request, wanted: Wanted, size: TrainingSize | None) -> Request:
     """The request as it is, or one that waits: a long fit not yet started, or cancelled."""
-    if estimate is None or estimate.seconds <= RUN_SECONDS:
+    if size is None or not size.waits:
         return request
     digest = _digest(wanted)
     if was_cancelled(request):
@@ -53,26 +49,23 @@ def show_run(
     opened: Opened,
     schema: Schema,
     second: Table | None,
-    estimate: ScoreEstimate | None,
+    size: TrainingSize | None,
 ) -> None:
-    """In the place of progress: what training will take, Run, and a quicker choice."""
-    if answer.state != "waiting" or estimate is None:
+    """In the place of progress: what is trained, Run, and a quicker choice."""
+    if answer.state != "waiting" or size is None:
         return
     wanted: Wanted = answer.request.key[1]  # type: ignore[index]
     sentences = [
-        f"Training takes about {seconds_text(estimate.seconds)} with these settings, so it waits "
-        f"for you to start it. {estimate.longest}"
+        f"Training takes long with these settings, so it waits for you to start it: {size.words}."
     ]
-    sizes = sizes_of(wanted, opened, schema)
-    after = estimate_unfamiliarity(sizes, sizes)
-    if second is None and after > _WORTH_TELLING:
+    if second is None:
         sentences.append(
-            "The table appears once training is done. Measuring how unfamiliar the rows are then "
-            f"takes about {seconds_text(after)} more, and you can cancel that."
+            "The table appears once training is done. How unfamiliar the rows are is measured "
+            "then, and you can cancel that."
         )
-    quicker = _find_quicker(page, values, wanted, opened, schema, second, estimate)
+    quicker = _find_quicker(page, values, wanted, opened, schema, second, size)
     if quicker is not None:
-        sentences.append(f"With {quicker.label} it takes about {seconds_text(quicker.seconds)}.")
+        sentences.append(f"{quicker.label[:1].upper()}{quicker.label[1:]} would be quicker.")
     show_notice(sentences, "run")
     with st.container(horizontal=True, key="run"):
         st.button("Run", key="_run", type="primary", on_click=_press, args=(_digest(wanted),))
@@ -89,7 +82,7 @@ def _find_quicker(
     opened: Opened,
     schema: Schema,
     second: Table | None,
-    estimate: ScoreEstimate,
+    size: TrainingSize,
 ) -> _Quicker | None:
     """The first change that needs no press, or else the quickest; None if none saves a third."""
     changes: list[tuple[dict[str, Any], str]] = []
@@ -104,14 +97,14 @@ def _find_quicker(
     best: _Quicker | None = None
     for settings, label in changes:
         plan = plan_of(SimpleNamespace(**{**vars(values), **settings}))
-        other = estimate_of(wanted._replace(plan=plan), opened, schema, second)
+        other = size_of(wanted._replace(plan=plan), opened, schema, second)
         if other is None:
             continue
-        if best is None or other.seconds < best.seconds:
-            best = _Quicker(settings, label, other.seconds)
-        if other.seconds <= RUN_SECONDS:
+        if best is None or other.work < best.work:
+            best = _Quicker(settings, label, other.work)
+        if not other.waits:
             break
-    return best if best is not None and best.seconds < estimate.seconds / 1.5 else None
+    return best if best is not None and best.work < size.work / 1.5 else None
 
 
 def _press(digest: str) -> None:

@@ -1,4 +1,4 @@
-"""What is trained for the page, what it will cost, and the view of it that costs nothing."""
+"""What is trained for the page, how much work that is, and the view of it that costs nothing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from gbuq_core.tables import (
     Prepared,
     Schema,
     ScoredTable,
-    ScoreEstimate,
     ScorePlan,
     Table,
-    estimate_scoring,
+    TrainingSize,
     prepare_training,
     score_table,
+    training_size,
 )
 from gbuq_core.tables.cutting import Stages, cut_table, stage_table
 from gbuq_core.tables.plan import Cut
@@ -102,7 +102,6 @@ def request_of(
     opened: Opened,
     schema: Schema,
     second: Table | None,
-    estimate: ScoreEstimate | None,
 ) -> Request:
     """The one job of the page."""
     key: tuple[Hashable, ...] = ("your data", wanted)
@@ -113,7 +112,6 @@ def request_of(
         key,
         partial(_score, wanted, opened, schema, second),
         "Training and scoring each row",
-        estimate.seconds if estimate else None,
         method=wanted.plan.method,
         rows=opened.table.n_rows,
         columns=len(schema.columns),
@@ -162,14 +160,6 @@ def show_if_stale(answer: Answer) -> None:
     with st.container(key="stale"):  # always there, so that nothing below it moves
         if sentence:
             show_notice(sentence, "stale", tone="note")
-
-
-def estimate_line(estimate: ScoreEstimate | None) -> str:
-    """Seconds and memory of a fit with the settings as they stand."""
-    if estimate is None:
-        return ""
-    cost = f"{seconds_text(estimate.seconds)} and {format_bytes(estimate.bytes)}"
-    return f"Training takes about {cost} with these settings."
 
 
 def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
@@ -222,21 +212,21 @@ def _score(
     return Trained(wanted, opened, name, scored, stage_table(scored))
 
 
-def estimate_of(
+def size_of(
     wanted: Wanted, opened: Opened, schema: Schema, second: Table | None
-) -> ScoreEstimate | None:
-    """What training will cost; None where it cannot be trained at all."""
+) -> TrainingSize | None:
+    """How much work training is; None where it cannot be trained at all."""
     n_new = 0 if second is None else second.n_rows
     try:
-        return estimate_scoring(sizes_of(wanted, opened, schema), wanted.plan, n_new)
+        return training_size(_prepared_of(wanted, opened, schema), wanted.plan, n_new)
     except GbuqError:  # the fit says it, where the picture would be
         return None
 
 
-def sizes_of(wanted: Wanted, opened: Opened, schema: Schema) -> Prepared:
-    """The prepared table with a first row of features: all that an estimate looks at."""
+def _prepared_of(wanted: Wanted, opened: Opened, schema: Schema) -> Prepared:
+    """The prepared table with a first row of features: all that the amount of work goes by."""
     known = wanted._replace(plan=_split_alone(wanted.plan), second="")
-    return remember(known, _sizes_of, known, opened, schema, most=8)
+    return remember(known, _first_row_of, known, opened, schema, most=8)
 
 
 def _split_alone(plan: ScorePlan) -> ScorePlan:
@@ -245,7 +235,7 @@ def _split_alone(plan: ScorePlan) -> ScorePlan:
 
 
 # Of a large table this takes a second, and most knobs leave it as it is.
-def _sizes_of(known: Wanted, opened: Opened, schema: Schema) -> Prepared:
+def _first_row_of(known: Wanted, opened: Opened, schema: Schema) -> Prepared:
     split, column = known.plan.split, known.plan.split_column
     prepared = prepare_training(opened.table, schema, known.target, known.task, split, column)
     return prepared._replace(X=prepared.X.iloc[:1].copy())

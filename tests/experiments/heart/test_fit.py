@@ -19,7 +19,6 @@ from gbuq_core.experiments.heart.fit import (
 from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartSettings,
-    estimate_heart_seconds,
 )
 from gbuq_core.settings import plan_of
 
@@ -156,13 +155,6 @@ def test_a_run_has_its_methods_in_order():
     assert [maps.method for maps in run.methods] == ["virtual_sglb", "sglb"]
     assert not run.data.in_support[0, 0]
     assert run.methods[0].truth.cell_counts.sum() == 63 * 20
-
-
-def test_catboost_is_estimated_to_take_far_longer():
-    ours, theirs = (
-        estimate_heart_seconds(plan_of(HeartSettings(), key)) for key in ("sglb", "catboost")
-    )
-    assert theirs > 100 * ours
 
 
 def test_an_unpainted_heart_is_the_papers():

@@ -23,7 +23,6 @@ from gbuq_core.experiments.novelty.fit import fit_novelty_maps, rank_among, rank
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import (
     NoveltySettings,
-    estimate_novelty_seconds,
     why_not,
 )
 from gbuq_core.experiments.novelty.scores import crossings
@@ -101,13 +100,6 @@ def test_small_and_odd_forests_are_mapped():
         look = explain_place(run.fit, run.maps, run.settings)
         assert len(look.top) == min(6, run.fit.n_trees)
         check_novelty_claims(run.fit, run.maps)
-
-
-def test_estimates_grow_with_the_work():
-    small, spiral = QUICK, replace(QUICK, data="spiral")
-    assert estimate_novelty_seconds(spiral) > estimate_novelty_seconds(small) > 0
-    longer = replace(small, trees=200)
-    assert estimate_novelty_seconds(longer) > estimate_novelty_seconds(small)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from gbuq_core.experiments.soft_trees.bandit import (
     arm_offsets,
     count_fits,
     describe_bandit,
-    estimate_bandit_seconds,
     fit_steps,
     make_arms,
     make_bandit,
@@ -211,12 +210,8 @@ def test_plans_hold_what_their_policy_uses():
         plan = plan_bandit(SMALL, policy)
         assert plan.policies == (policy,)
         assert hash(plan) == hash(plan_bandit(SMALL, policy))
-        assert estimate_bandit_seconds(plan) > 0
-    slower = replace(SMALL, n_steps=600)
     for policy in ("sglb", "xbart", "vst"):
-        plans = plan_bandit(SMALL, policy), plan_bandit(slower, policy)
-        assert estimate_bandit_seconds(plans[1]) > 2 * estimate_bandit_seconds(plans[0]) - 0.05
-        assert count_fits(plans[0]) == 2 * 3 * 6  # before steps 9, 59, ..., 259
+        assert count_fits(plan_bandit(SMALL, policy)) == 2 * 3 * 6  # before steps 9, 59, ..., 259
 
 
 @pytest.mark.parametrize(

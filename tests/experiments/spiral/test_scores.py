@@ -15,7 +15,6 @@ from gbuq_core.experiments.spiral.fit import run_spiral
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
     SpiralSettings,
-    estimate_spiral_seconds,
     forest_trees,
 )
 from gbuq_core.experiments.spiral.scores import (
@@ -87,8 +86,6 @@ def test_trees_of_a_forest_are_those_trained(members, trees, trained):
     assert f"trees_per_group={trained // members}," in code
     plan = plan_of(settings, "vrf")
     assert forest_trees(plan) == trained
-    same = replace(plan, trees=trained)
-    assert estimate_spiral_seconds(plan) == estimate_spiral_seconds(same)
 
 
 def test_scores_of_known_maps():

@@ -1,7 +1,8 @@
-"""What scoring a table will cost, and the ensemble that an automatic plan settles on.
+"""The ensemble that an automatic plan settles on, and how much work and memory scoring takes.
 
 K of independent models knows foreign rows and is steadier than that of truncations of one model,
-so independent models are trained where they do not take long.
+so independent models are trained where they do not take long. Work goes by rows, columns and trees
+alone, so that one file trains one model on every machine.
 """
 
 from __future__ import annotations
@@ -9,16 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from gbuq_core.boosting.plan import tree_work
 from gbuq_core.boosting.stopping import FEWEST_ROWS
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
-from gbuq_core.presentation import counted, number_word, seconds_text
-from gbuq_core.resources import MOST_THREADS
-from gbuq_core.settings import AUTOMATIC, check
+from gbuq_core.presentation import counted, enumerated, number_word
+from gbuq_core.settings import AUTOMATIC, arguments, check
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.clocks import MOST_CHOOSING
 from gbuq_core.tables.plan import BOOSTED, N_FOLDS, STACKED, ScorePlan
-from gbuq_core.tables.predicting import BLOCK_ROWS, make_estimator, stops_early
+from gbuq_core.tables.predicting import BLOCK_ROWS, make_estimator
 from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
 
 PROTOCOLS = ("out_of_fold", "held_out", "new_file")
@@ -28,10 +28,16 @@ _WHAT_IS_USUAL = (
     "The stacked law, the usual method, joins SGLB's trees, rows like each row and a smooth "
     "process; the method SGLB is the trees alone."
 )
-MOST_SECONDS = 15.0  # for independent models of an automatic ensemble, with all folds
 _MODELS, _TREES = 5, 300
 _FEWEST_FOLDS = 3
-_USUAL_CORES = 2
+_USUAL_DEPTH = 6  # of a method that takes none
+# Work is counted in cells that a tree reads for an output, as by `tree_work`.
+MOST_OF_INDEPENDENT = 6.4e9  # of an automatic ensemble's independent models, with all folds
+MOST_AT_ONCE = 4.6e10  # above it, a page waits for a press of Run
+# Of the stacked law: a row that weighs its parts, and one that it is told of. Of any: a cell.
+_PER_WEIGHING_ROW, _PER_TOLD_ROW, _PER_PREDICTED_CELL = 1.8e6, 9e4, 1.5e3
+_CATBOOST_FACTOR = 2.0
+_BYTES_PER_ADDED_CELL, _BYTES_PER_TOLD_ROW = 16, 6000
 
 
 def choose_protocol(n_known: int, has_new: bool) -> str:
@@ -45,28 +51,16 @@ def choose_protocol(n_known: int, has_new: bool) -> str:
     return "out_of_fold" if n_known <= MAX_ROWS_OUT_OF_FOLD else "held_out"
 
 
-_BYTES_PER_ADDED_CELL = 16
-# Measured on two cores: choosing the clocks of a table and of its five folds.
-_SECONDS_TO_CHOOSE = 0.3
-_SECONDS_PER_CHOOSING_ROW = 5e-4
-_SECONDS_PER_CELL = 2e-6  # to predict
-_ALMOST_ALL = 0.95
-# Of the voices beside the trees, and of the law of a row.
-_SECONDS_TO_STACK, _SECONDS_PER_STACKED_ROW, _SECONDS_PER_TOLD_ROW = 2.0, 2e-3, 2e-4
-_BYTES_PER_TOLD_ROW = 6000
+class TrainingSize(NamedTuple):
+    """How much work scoring is, in cells that trees read, and what it trains, in words."""
 
+    work: float
+    words: str
 
-class ScoreEstimate(NamedTuple):
-    """What scoring will cost, roughly: seconds, and peak memory in bytes.
-
-    ``why_ensemble`` is the reason that `settle_plan` gives. ``longest`` says what takes most of the
-    time, in one sentence.
-    """
-
-    seconds: float
-    bytes: int
-    why_ensemble: str = ""
-    longest: str = ""
+    @property
+    def waits(self) -> bool:
+        """Whether a page waits for a press of Run."""
+        return self.work > MOST_AT_ONCE
 
 
 def by_time(prepared: Prepared) -> bool:
@@ -97,10 +91,9 @@ class Settled(NamedTuple):
 def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     r"""What an automatic ensemble is for a table: a plan that says so, and the reason.
 
-    Five independent models of 300 trees (or as many as the plan says) if all fits are estimated at
-    less than 15 s, with five folds, or else four or three; if not, truncations of one model.
-    The estimate is for two cores, whatever the machine has, so that one file trains one model
-    everywhere. Another plan is returned as it is.
+    Five independent models of 300 trees (or as many as the plan says) if the table is small enough
+    for them with five folds, or else four or three; if not, truncations of one model. Another plan
+    is returned as it is.
 
     Parameters
     ----------
@@ -156,22 +149,17 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     in_folds = protocol == "out_of_fold" and not by_time(prepared)
     fewest = min(plan.n_folds, _FEWEST_FOLDS) if in_folds else plan.n_folds
     models = f"{number_word(independent.members)} independent models of {independent.trees:,} trees"
-    first = 0.0
+    size = _table_size(prepared)
     for n_folds in range(plan.n_folds, fewest - 1, -1):
         tried = replace(independent, n_folds=n_folds)
-        seconds = _usual_seconds(prepared, tried, n_new)
-        first = first or seconds
-        if seconds < MOST_SECONDS:
+        if _work_of_trees(prepared, tried, n_new) < MOST_OF_INDEPENDENT:
             folds = f" for each of {n_folds} folds" if in_folds else ""
-            reason = f"because this is estimated at {seconds_text(seconds)} on two cores"
+            reason = f"{size} are few enough"
             if n_folds < plan.n_folds:
-                reason += f" ({seconds_text(first)} with {plan.n_folds} folds)"
-            return Settled(tried, f"{models.capitalize()} are trained{folds}, {reason}.")
-    return Settled(
-        virtual,
-        f"The members are truncations of one model, because {models} are estimated at "
-        f"{seconds_text(first)} on two cores, more than {MOST_SECONDS:.0f} s.",
-    )
+                reason = f"{size} are too many for {plan.n_folds} folds"
+            return Settled(tried, f"{models.capitalize()} are trained{folds}, because {reason}.")
+    reason = f"{size} are too many for {models}"
+    return Settled(virtual, f"The members are truncations of one model, because {reason}.")
 
 
 def why_trees_alone(plan: ScorePlan) -> str:
@@ -199,17 +187,8 @@ def check_stacks(plan: ScorePlan) -> None:
         raise InvalidParameter(f"The stacked law {why}: choose the method sglb.")
 
 
-def _usual_seconds(prepared: Prepared, plan: ScorePlan, n_new: int) -> float:
-    """What a plan takes on two cores: the same number on every machine and in every worker."""
-    token = MOST_THREADS.set(None)
-    try:
-        return _estimate(prepared, replace(plan, n_jobs=_USUAL_CORES), n_new).seconds
-    finally:
-        MOST_THREADS.reset(token)
-
-
-def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> ScoreEstimate:
-    r"""Estimate the time and memory of `score_table`.
+def training_size(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> TrainingSize:
+    r"""How much work `score_table` is.
 
     Parameters
     ----------
@@ -226,69 +205,73 @@ def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> Sco
     >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> table = read_table(f"x,y\n{rows}\n".encode())
     >>> plan = ScorePlan(ensemble="virtual", n_trees=100_000)
-    >>> estimate_scoring(prepare_training(table, infer_schema(table), "y"), plan).longest
-    'Almost all of the time goes into training 5 models of 100,000 trees on 48 rows and 1 column.'
+    >>> size = training_size(prepare_training(table, infer_schema(table), "y"), plan)
+    >>> size.words, size.waits
+    ('5 models of 100,000 trees on 48 rows and 1 column', False)
     """
-    settled = settle_plan(plan, prepared, n_new)
-    return _estimate(prepared, settled.plan, n_new)._replace(why_ensemble=settled.reason)
+    plan = settle_plan(plan, prepared, n_new).plan
+    sizes, n_scored = _fit_sizes(prepared, plan, n_new), n_new or len(prepared.y)
+    n_models = len(sizes) * _models_a_fit(plan)
+    work = _work_of_trees(prepared, plan, n_new)
+    work *= 2.0 if n_models == 1 else 1.0  # which leaves the second core idle
+    work += _PER_PREDICTED_CELL * n_scored * prepared.X.shape[1]
+    if plan.stacks:
+        n_weighing = min(int(prepared.known.sum()), MAX_ROWS_OUT_OF_FOLD)
+        work += _PER_WEIGHING_ROW * n_weighing + _PER_TOLD_ROW * n_scored
+    rows = f"on {counted(max(sizes), 'row')} and {counted(prepared.X.shape[1], 'column')}"
+    trees = "" if plan.of_trees().listed else f" of {plan.trees:,} trees"
+    return TrainingSize(work, f"{counted(n_models, 'model')}{trees} {rows}")
 
 
-def _estimate(prepared: Prepared, plan: ScorePlan, n_new: int) -> ScoreEstimate:
-    """Of a plan that is settled."""
+def scoring_bytes(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> int:
+    """Roughly the memory that `score_table` takes at its peak; parameters as of `training_size`."""
+    plan = settle_plan(plan, prepared, n_new).plan
     n_known, n_features = int(prepared.known.sum()), prepared.X.shape[1]
-    n_classes = len(prepared.target.classes)
-    protocol = choose_protocol(n_known, n_new > 0)
-    if plan.stacks and deals_folds(prepared):
-        protocol = "out_of_fold"
-    sizes = {
-        "out_of_fold": [n_known - n_known // plan.n_folds] * plan.n_folds,
-        "held_out": [n_known - n_known // N_FOLDS],
-        "new_file": [n_known - n_known // N_FOLDS],
-    }[protocol]
-    if by_time(prepared):
-        starts = CHAIN if protocol == "out_of_fold" else LAST_FIFTH
-        sizes = [max(1, int(share * n_known)) for share in starts]
-    sizes += [n_known] if n_new else []
-    estimator = make_estimator(plan, prepared)
-    fits = [estimator.estimate_fit(size, n_features, n_classes or None) for size in sizes]
+    n_classes, n_scored = len(prepared.target.classes), n_new or len(prepared.y)
+    sizes, estimator = _fit_sizes(prepared, plan, n_new), make_estimator(plan, prepared)
+    of_fit = max(estimator.estimate_bytes(size, n_features, n_classes or None) for size in sizes)
     at_once = min(effective_n_jobs(plan.n_jobs), len(sizes)) if one_thread_a_fit(plan) else 1
-    n_scored = n_new or len(prepared.y)
     # Each fit at work copies its rows and turns them into one matrix of float64.
     matrices = at_once * 2 * 8 * n_features * n_known
     members = BLOCK_ROWS * (plan.members + 40) * 8 * max(n_classes, 2) * 3
     output = n_scored * (_BYTES_PER_ADDED_CELL * (n_features + 20) + 8 * n_classes)
-    parts = {
-        _name_fits(plan, sizes, n_features): sum(fit.seconds for fit in fits) / at_once,
-        f"predicting {counted(n_scored, 'row')}": _SECONDS_PER_CELL * n_scored * n_features,
-    }
-    if plan.stacks:
-        n_heard = min(n_known, MAX_ROWS_OUT_OF_FOLD)
-        parts["weighing the voices"] = (
-            _SECONDS_TO_STACK
-            + _SECONDS_PER_STACKED_ROW * n_heard
-            + _SECONDS_PER_TOLD_ROW * n_scored
-        )
-        output += _BYTES_PER_TOLD_ROW * n_scored
-    if stops_early(plan.of_trees(), prepared):
-        parts["choosing how many trees are in use"] = (
-            _SECONDS_TO_CHOOSE + _SECONDS_PER_CHOOSING_ROW * min(n_known, MOST_CHOOSING)
-        )
-    n_bytes = at_once * max(fit.bytes for fit in fits) + matrices + members + output
-    return ScoreEstimate(sum(parts.values()), int(n_bytes), longest=_longest(parts))
+    output += _BYTES_PER_TOLD_ROW * n_scored if plan.stacks else 0
+    return int(at_once * of_fit + matrices + members + output)
 
 
-def _name_fits(plan: ScorePlan, sizes: list[int], n_features: int) -> str:
-    """All fits together in words."""
-    rows = f"on {counted(max(sizes), 'row')} and {counted(n_features, 'column')}"
-    if plan.listed and not plan.stacks:
-        return f"training {rows}"
-    n_models = len(sizes) * (1 if plan.one_model else plan.members)
-    return f"training {counted(n_models, 'model')} of {plan.trees:,} trees {rows}"
+def _fit_sizes(prepared: Prepared, plan: ScorePlan, n_new: int) -> list[int]:
+    """How many rows each fit of a settled plan learns from."""
+    n_known = int(prepared.known.sum())
+    protocol = choose_protocol(n_known, n_new > 0)
+    if plan.stacks and deals_folds(prepared):
+        protocol = "out_of_fold"
+    sizes = [n_known - n_known // N_FOLDS]
+    if protocol == "out_of_fold":
+        sizes = [n_known - n_known // plan.n_folds] * plan.n_folds
+    if by_time(prepared):
+        starts = CHAIN if protocol == "out_of_fold" else LAST_FIFTH
+        sizes = [max(1, int(share * n_known)) for share in starts]
+    return sizes + ([n_known] if n_new else [])
 
 
-def _longest(parts: dict[str, float]) -> str:
-    """What takes most of the time, of seconds by what they go into."""
-    name = max(parts, key=lambda part: parts[part])
-    share = parts[name] / sum(parts.values())
-    most = "Almost all" if share > _ALMOST_ALL else f"About {100 * share:.0f} %"
-    return f"{most} of the time goes into {name}."
+def _work_of_trees(prepared: Prepared, plan: ScorePlan, n_new: int) -> float:
+    """The work of all trees of a settled plan."""
+    n_columns, n_outputs = prepared.X.shape[1], len(prepared.target.classes) or 2
+    depth = int(arguments(plan.of_trees(), max(1, n_columns)).get("depth", _USUAL_DEPTH))
+    rows = _fit_sizes(prepared, plan, n_new)
+    work = sum(tree_work(n_rows, n_columns, n_outputs, depth) for n_rows in rows)
+    work *= plan.trees * _models_a_fit(plan)
+    return work * (_CATBOOST_FACTOR if plan.engine == "catboost" else 1.0)
+
+
+def _models_a_fit(plan: ScorePlan) -> int:
+    trees = plan.of_trees()
+    return 1 if trees.one_model or trees.listed else trees.members
+
+
+def _table_size(prepared: Prepared) -> str:
+    """Rows, columns and classes in words."""
+    sizes = [counted(int(prepared.known.sum()), "row"), counted(prepared.X.shape[1], "column")]
+    if prepared.target.classes:
+        sizes.append(counted(len(prepared.target.classes), "class"))
+    return enumerated(sizes)
