@@ -15,6 +15,13 @@ from tests.browser.first_screen import opening_screens
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
 
+# Each time that the answer begins to wait for a play, or is there again.
+UNTOLD = """globalThis.untold = [];
+new MutationObserver(() => {
+  untold.push(document.documentElement.hasAttribute('data-gbuq-untold'));
+}).observe(document, { subtree: true, attributeFilter: ['data-gbuq-untold'] });"""
+
+
 def open_gaussians(page, url):
     page.goto(f"{url}/gaussians")
     wait_ready(page, canvases=1)
@@ -26,6 +33,7 @@ def open_gaussians(page, url):
 
 
 def test_the_page_opens_with_four_large_maps_and_the_answer_and_shows_all_when_asked(page, serve):
+    page.add_init_script(UNTOLD)
     figure = open_gaussians(page, serve(APP))
     answer = page.get_by_role("button", name="cg-SGLD finds 24 of the 25 modes")
     panels = figure.root.locator(".gbuq-panel")
@@ -44,6 +52,8 @@ def test_the_page_opens_with_four_large_maps_and_the_answer_and_shows_all_when_a
         screenshot(page, f"gaussians-{window[0]}-{scheme}")
     page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
     figure.wait_for_frame(59)  # it played by itself, or was not asked to
+    expect(answer).to_be_visible()
+    assert page.evaluate("untold") in ([], [True, False])  # its answer waited for the end
     figure.root.get_by_role("button", name="View").click()
     figure.root.locator(".gbuq-knob[data-knob=every] input").check()
     page.wait_for_url("**every=true*")

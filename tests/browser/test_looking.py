@@ -78,8 +78,8 @@ def put(page, sheet, **kinds):
 def test_colours_span_a_frame_or_all_and_stay_while_the_reader_paints(page, figure):
     every = [[0, 6], [0, 6], [6e-4, 6]]
     assert page.evaluate(LIMITS) == pytest.approx(np.array(every))
+    page.evaluate("view.player.go(1)")  # the last frame's own colours are those of all
     turn(figure, "colours", "ArrowDown")
-    page.evaluate("view.player.go(1)")
     truth, growing = hills()
     both = [growing[1].min(), growing[1].max()]
     low = min(truth.min(), growing[1].min())
@@ -195,6 +195,7 @@ def test_presented_maps_fit_the_window_when_a_row_of_knobs_comes(page, figure):
     mapped = "view.layout.panels[0].h * view.theme.type"
     whole = f"view.layout.pairs && view.stage.getBoundingClientRect().top + {mapped} <= innerHeight"
     page.wait_for_function(whole)
+    page.evaluate("view.player.go(1)")  # whose own colours are others
     rows, height = page.evaluate(f"[view.knobs.root.offsetHeight, {mapped}]")
     turn(figure, "colours", "ArrowDown")
     page.wait_for_function(f"view.knobs.root.offsetHeight > {rows} && {whole}")

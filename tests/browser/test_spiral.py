@@ -22,6 +22,25 @@ FIGURES = 4  # maps, point, line, burn-in
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
 
 
+# Level texts that are drawn over an edge of their canvas.
+CUT = """(node) => {
+  const view = node.getRootNode().gbuqSheet?.view ?? node.parentElement.gbuqSheet.view;
+  const proto = CanvasRenderingContext2D.prototype;
+  const [own, cut] = [proto.fillText, []];
+  proto.fillText = function (text, x, y) {
+    const { a, b, e } = this.getTransform();
+    const width = a * this.measureText(text).width;
+    const share = { center: 0.5, right: 1, end: 1 }[this.textAlign] ?? 0;
+    const left = a * x + e - share * width;
+    if (b === 0 && (left < -1 || left + width > this.canvas.width + 1)) cut.push(text);
+    own.call(this, text, x, y);
+  };
+  view.drawAll();
+  proto.fillText = own;
+  return cut;
+}"""
+
+
 def open_spiral(page, url, query=QUICK):
     page.goto(f"{url}/spiral?{query}")
     wait_ready(page, canvases=1)
@@ -82,6 +101,7 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
     maps[1].wait_for(timeout=COLD)
     wait_ready(page, canvases=1)
     figure = Figure(page)
+    assert figure.root.evaluate(CUT) == []  # "600" is −600 at the left edge
     answer = page.get_by_role("button", name="Trees fail far out")
     control = page.locator(".st-key-noise")
     for window, scheme in opening_screens(page, "spiral"):

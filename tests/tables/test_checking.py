@@ -1,6 +1,7 @@
 """The rows to check first: which they are, and the reasons that are told."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from table_parts import as_table, with_unfamiliarity
 
 from gbuq_core.tables import ScorePlan, score_table
 from gbuq_core.tables.checking import rows_to_check, say_prediction
+from gbuq_core.tables.words import name_members
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3)
 
@@ -80,3 +82,16 @@ def test_of_a_second_file_without_targets_the_strange_rows_come_first():
     assert next(iter(checks)) == 5
     assert "above all that the model has seen" in checks[5]
     assert not any("Recorded" in why for why in checks.values())
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"stacks": True},
+        {"stacks": False, "listed": True, "method": "vrf"},
+        {"stacks": False, "listed": False, "cyclical": True},
+    ],
+)
+def test_whose_disagreement_it_is_takes_an_article_where_a_sentence_has_one(plan):
+    name = name_members(SimpleNamespace(plan=SimpleNamespace(**plan)))
+    assert not re.match(r"(the|a|an)\b", name)

@@ -164,6 +164,7 @@ const Looking = {
       window.addEventListener(name, act, { capture: true, signal: this.unlisten.signal });
     };
     listen('pointerdown', (event) => this.pressed(event));
+    listen('click', (event) => this.bring(event.composedPath()));
     listen('keydown', (event) => {
       this.elsewhere(event.composedPath());
       if (!['Tab', 'Shift'].includes(event.key)) this.bring(event.composedPath());
@@ -179,7 +180,9 @@ const Looking = {
     const own = path.includes(this.root) && !path.includes(this.knobs.root);
     // A list that opens swallows the end of its press.
     this.held = !own && !target.matches?.('select, option, input[type=checkbox]');
-    this.bring(path);
+    // A click would miss a switch that another map's legend pushes aside.
+    const slider = path.includes(this.root) ? 'input[type=range]' : 'input[type=range], [role=group]';
+    if (target.closest?.(slider)) this.bring(path);
   },
 
   // Painting ends when the reader turns to something else.
