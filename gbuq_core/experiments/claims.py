@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gbuq_core.presentation import decimal, short
@@ -20,6 +21,9 @@ ANSWERS: Mapping[str, str] = {  # what a verdict says to a question
     "does not hold": "no",
     "more than claimed": "more than claimed",
 }
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Claim(NamedTuple):
@@ -113,14 +117,21 @@ def judged(
     )
 
 
-def claim_table(claims: Sequence[Claim], head: str = "The paper") -> list[tuple[str, ...]]:
-    """The claims as rows of a table; first the headings.
+def claim_table(
+    claims: Sequence[Claim], head: str = "The paper", seeds: Mapping[str, str] = _NONE
+) -> list[tuple[str, ...]]:
+    """The claims as rows of a table; first the headings. ``seeds`` has verdicts of seeds, by key.
 
     >>> claim_table([Claim("It is.", "It is.", "holds", "Holds if it is.")])[1]
     ('It is.', 'It is. Holds if it is.', 'holds')
     """
     rows = [
-        (claim.paper, f"{claim.here} {claim.threshold}".strip(), claim.verdict) for claim in claims
+        (
+            claim.paper,
+            f"{claim.here} {claim.threshold}".strip(),
+            seeds.get(claim.key, claim.verdict),
+        )
+        for claim in claims
     ]
     return [(head, "Here", "Verdict"), *rows]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
-from gbuq_core.experiments.seeds import SeedOutcome, SeedStudy
+from gbuq_core.experiments.seeds import SeedOutcome, SeedStudy, count_verdicts
 from gbuq_core.experiments.trial import Trial, trial_sections
 from gbuq_core.figures.canvas.live import EVERY
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -246,7 +246,7 @@ def account_sections(
 ) -> list[Section]:
     """The downloaded page: pictures and closer looks, scores, statements and code."""
     text = page.about(run) if claims else page.silence(run)
-    table = claim_table(claims, page.held[1]) if claims else ()
+    table = claim_table(claims, page.held[1], _verdicts_of_seeds(page, run)) if claims else ()
     return [
         *pictures,
         *listed(page.scores(run) if scored else []),
@@ -254,6 +254,15 @@ def account_sections(
         *trials,
         Section(heading="Python", code=page.code(run)),
     ]
+
+
+def _verdicts_of_seeds(page: Account, run: Any) -> Mapping[str, str]:
+    """What seeds say of the statements, where that is known without running any."""
+    outcomes = page.outcomes(run)
+    if not outcomes and page.study is not None:
+        plan = page.study.plan(run.settings)
+        outcomes = () if plan.quicker else page.study.stored(plan) or ()
+    return {count.key: count.text for count in count_verdicts(outcomes)}
 
 
 def single_sections(

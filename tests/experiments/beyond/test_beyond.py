@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.beyond.experiment import (
+    BEYOND,
     STUDY,
     answer_beyond,
     beyond_code,
@@ -23,6 +24,8 @@ from gbuq_core.experiments.beyond.fit import (
 )
 from gbuq_core.experiments.beyond.picture import beyond_figure, voices_figure
 from gbuq_core.experiments.beyond.plane import LOOK, PLANE
+from gbuq_core.experiments.experiment import single_sections
+from gbuq_core.experiments.seeds import count_verdicts
 from gbuq_core.metrics import crps_gaussian
 from gbuq_core.presentation import percent
 
@@ -109,3 +112,14 @@ def test_what_is_stored_says_that_trees_alone_fail_and_the_law_does_not():
     trees, law = LOOK.find(PLANE).aurocs.T
     assert trees.max() < 0.75
     assert law.min() > 0.95
+
+
+def test_the_downloaded_page_has_the_verdict_of_the_seeds():
+    fit = OPENING.find(FIRST)
+    claims = check_claims(fit)
+    counts = count_verdicts(STUDY.stored(STUDY.plan(FIRST)))
+    sections = single_sections(
+        BEYOND, fit, claims, [], lambda name, objects, settings, make: make()
+    )
+    (held,) = (each for each in sections if each.heading == BEYOND.held[0])
+    assert [row[2] for row in held.table[1:]] == [count.text for count in counts]
