@@ -92,14 +92,6 @@ def effective_sample_size(series):
     return n / max(2 * total - 1, 1 / max(1, math.log10(n)))
 
 
-def timeline(labels, n_bins):
-    """The commonest label of each stretch, the smallest of equally common ones."""
-    stretches = [[] for _ in range(n_bins)]
-    for step, label in enumerate(labels):
-        stretches[step * n_bins // len(labels)].append(label)
-    return [min(set(part), key=lambda label: (-part.count(label), label)) for part in stretches]
-
-
 def nth_visit(labels, kept, mode, n):
     steps = [step for step, label in enumerate(labels) if kept[step] and label == mode]
     return steps[n - 1] if len(steps) >= n else -1

@@ -29,8 +29,9 @@ METHODS = ("sgb", "sglb", *CYCLICAL)
 ENSEMBLES = ("independent", "virtual")
 LONGEST_STEP = 2.0  # of learning rate times gradient scale
 
-# Of a column and a leaf: what finding their best split takes, in cells read.
-_CELLS_PER_CANDIDATE, _MOST_CANDIDATES = 25, 200  # columns; of more, fewer bins are made
+# In cells that are read: a row whatever its columns, and the best split of a column in a leaf, of
+# so many columns at most, as more of them get fewer bins.
+_CELLS_A_ROW, _CELLS_A_SPLIT, _MOST_SPLIT_COLUMNS = 5, 50, 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,11 +250,11 @@ def langevin_numbers(plan: BoostingPlan, n_rows: float) -> Langevin:
 def tree_work(n_rows: int, n_columns: int, n_outputs: int, depth: int) -> float:
     """How much work a tree is, roughly, in cells (row times column) that are read for an output.
 
-    >>> tree_work(1000, 10, 2, 6) / tree_work(100_000, 10, 2, 6) < 0.03
+    >>> tree_work(1000, 10, 2, 6) < tree_work(100_000, 10, 2, 6) / 25
     True
     """
-    candidates = _CELLS_PER_CANDIDATE * 2**depth * min(n_columns, _MOST_CANDIDATES)
-    return float((n_rows * n_columns + candidates) * (n_outputs + 1))
+    splits = _CELLS_A_SPLIT * 2**depth * min(n_columns, _MOST_SPLIT_COLUMNS)
+    return float((n_rows * (n_columns + _CELLS_A_ROW) + splits) * (n_outputs + 1))
 
 
 class Schedule(NamedTuple):

@@ -64,27 +64,6 @@ class ModeSequence(NamedTuple):
     steps: NDArray[np.int64]  # (n_stays,): the step at which each stay begins
 
 
-def mode_timeline(chains: Chains, n_bins: int = 200) -> NDArray[np.int16]:
-    """The mode that most steps of each stretch of time lie in, -1 where most lie in none.
-
-    Exploring steps count too. Stretches have equal numbers of steps, to within one.
-    """
-    n_chains, n_steps = chains.mode_index.shape
-    bins = check_number("n_bins", n_bins, 1, n_steps, integer=True)
-    width = chains.occupancy.shape[1] + 1  # the modes and none
-    first = np.arange(n_steps) * bins // n_steps * width + 1
-    timeline = np.empty((n_chains, bins), dtype=np.int16)
-    for labels, line in zip(chains.mode_index, timeline, strict=True):
-        counts = np.bincount(first + labels, minlength=bins * width).reshape(bins, width)
-        line[:] = counts.argmax(axis=1) - 1
-    return timeline
-
-
-def first_visits(chains: Chains) -> NDArray[np.int64]:
-    """The step of the first kept sample in each mode, -1 for modes without any."""
-    return _nth_visits(chains, 1)
-
-
 def modes_by_step(chains: Chains, n_points: int = 200) -> ModesFound:
     """How many modes each chain has visited (at least 50 kept samples) by which step."""
     n_steps = chains.mode_index.shape[1]

@@ -428,7 +428,3 @@ class SoftTreeRegression(RegressorMixin, SoftTrees):
     def gates(self, X: Any, draw: int | None = None, tree: int = 0) -> np.ndarray:
         """Probability of going right at each node, (n_nodes, n_samples); see `tree_picture`."""
         return self.tree_picture(X, draw, tree).gates
-
-    def leaf_lines(self, X: Any, draw: int | None = None, tree: int = 0) -> np.ndarray:
-        """Mean of each leaf in units of y, (n_leaves, n_samples); see `tree_picture`."""
-        return self.tree_picture(X, draw, tree).leaf_means

@@ -51,12 +51,6 @@ class FittedTree(NamedTuple):
         require(not has_noise or 0.0 < (self.noise or 0.0) < math.inf, "its noise is impossible")
 
     @property
-    def final_elbo(self) -> float:
-        """Mean of the last twentieth of the path, in nats."""
-        path = self.elbo.elbo
-        return float(path[-max(1, len(path) // 20) :].mean())
-
-    @property
     def n_bytes(self) -> int:
         """Memory of its arrays."""
         arrays = (*self.posterior, *self.elbo, *self.snapshots)

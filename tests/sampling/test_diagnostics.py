@@ -18,11 +18,9 @@ from gbuq_core.sampling import (
     cell_probabilities,
     diagnose,
     effective_sample_size,
-    first_visits,
     grid_kl,
     mode_changes,
     mode_sequence,
-    mode_timeline,
     modes_by_step,
     ring,
     sample_mixture,
@@ -260,14 +258,10 @@ def test_divergence_is_never_negative_and_bounded(seed, spread, n_cells, name):
 
 
 @given(rows=labels_and_kept, share=st.floats(0.01, 1))
-def test_timelines_and_visits_equal_their_twins(rows, share):
+def test_visits_equal_their_twins(rows, share):
     labels, kept = zip(*rows, strict=True)
     chains = chains_of_labels(labels, kept)
     n_bins = max(1, int(share * len(labels)))
-    assert mode_timeline(chains, n_bins)[0].tolist() == naive.timeline(labels, n_bins)
-    assert mode_timeline(chains, len(labels))[0].tolist() == list(labels)
-    expected = [naive.nth_visit(labels, kept, mode, 1) for mode in range(5)]
-    assert first_visits(chains)[0].tolist() == expected
     counts = [sum(k for m, k in rows if m == mode) for mode in range(5)]
     assert visit_counts(chains)[0].tolist() == counts
     visits = modes_by_step(chains, n_bins)
@@ -287,13 +281,6 @@ def test_visits_agree_with_the_chains(sampler):
     visits = modes_by_step(chains, 50)
     np.testing.assert_array_equal(visits.counts[:, -1], chains.modes_visited)
     assert np.all(np.diff(visits.counts, axis=1) >= 0)
-    firsts = first_visits(chains)
-    np.testing.assert_array_equal(firsts >= 0, chains.occupancy > 0)
-    for chain, mode in np.argwhere(firsts >= 0):
-        step = firsts[chain, mode]
-        assert chains.mode_index[chain, step] == mode
-        assert chains.kept[step]
-    assert mode_timeline(chains).shape == (4, 200)
 
 
 # All of them.
@@ -333,7 +320,6 @@ def test_chains_without_samples_have_no_numbers():
     assert np.all(chains.share_in_modes == 0)
     assert np.all(chains.occupancy_error == 1)
     assert mode_sequence(chains).modes.size <= 1
-    assert np.all(first_visits(chains) == -1)
 
 
 def test_diagnosing_inside_a_job_leaves_its_progress_alone():
@@ -352,8 +338,6 @@ def test_diagnosing_inside_a_job_leaves_its_progress_alone():
         (lambda c: diagnose(c, "nowhere"), "target must be one of"),
         (lambda c: diagnose(replace(c, target="my own")), "target must be one of"),
         (lambda c: cell_probabilities(ring(), 501), "n_cells"),
-        (lambda c: mode_timeline(c, 101), "n_bins"),
-        (lambda c: mode_timeline(c, 0), "n_bins"),
         (lambda c: modes_by_step(c, 0), "n_points"),
         (lambda c: mode_sequence(c, 1), "chain must be"),
         (lambda c: mode_sequence(c, -1), "chain must be"),

@@ -108,7 +108,7 @@ def test_the_picture_of_a_draw_is_the_drawn_function(curve):
     np.testing.assert_allclose(
         between.sum(axis=0), model.predict_members(grid, 4)[3, :, 1], rtol=CANCELLED
     )  # the variance of eq. 6
-    lines = model.leaf_lines(np.array([[0.0], [1.0], [2.0]]), draw=3)
+    lines = model.tree_picture(np.array([[0.0], [1.0], [2.0]]), draw=3).leaf_means
     np.testing.assert_allclose(lines[:, 2] - lines[:, 1], lines[:, 1] - lines[:, 0], rtol=CANCELLED)
 
 
