@@ -1137,7 +1137,7 @@ def recall_threshold(
     >>> probability = rng.random(2000)
     >>> choice = recall_threshold(rng.random(2000) < probability, probability)
     >>> [round(share, 2) for share in choice]
-    [0.17, 0.96, 0.82, 0.59]
+    [0.18, 0.96, 0.82, 0.59]
     """
     missed = 1.0 - float(check_number("recall", recall, 0.01, 0.999))
     unsure = 1.0 - float(check_number("confidence", confidence, 0.01, 0.999))

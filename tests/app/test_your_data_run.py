@@ -31,7 +31,7 @@ def test_long_training_waits_for_run_and_is_asked_about_once(monkeypatch):
     at = drop(open_page(trees="2000", clocks="false"), numbers(n=57))
     assert not at.exception
     assert not is_shown(at)
-    assert says(at, "so it waits for you to start it.")
+    assert says(at, "so it waits for you to start it")
     assert says(at, "models of 2,000 trees on 46 rows")
     button(at, "Use 50 trees").click().run()
     assert not is_shown(at)

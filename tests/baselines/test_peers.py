@@ -199,6 +199,6 @@ def test_the_command_names_a_module(tmp_path, monkeypatch, capsys):
         assert main([*line, "--with", bad]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert main([*line, "--with", "my_models:make", "--cluster", "local"]) == 2
-    (tmp_path / "gbuq.toml").write_text('v = 3\n[compare]\nwith = ["my_models:make"]\n')
+    (tmp_path / "gbuq.toml").write_text('[compare]\nwith = ["my_models:make"]\n')
     assert main([*line, "--config", "gbuq.toml"]) == 2
     assert "no such option" in capsys.readouterr().err

@@ -202,7 +202,7 @@ def test_rules_name_options_that_exist():
         *("help", "train", "new", "target", "out", "row", "project", "model", "neighbors", "loss"),
         *("level", "keep_words"),
         *("task", "category", "drop", "use", "kind", "missing", "sql", "url", "config", "json"),
-        *("quiet", *combinations.READING),
+        *("quiet", "ask", *combinations.READING),
     }
     elsewhere = {"trust", "next_rows", "stream", "resume", "train_rows"}  # by a rule of their own
     (given,) = (set(rule.options) for rule in combinations._RULES if "method" in rule.options)

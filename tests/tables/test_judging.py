@@ -15,7 +15,6 @@ from gbuq_core.tables import (
     class_scores,
     coverage_by_group,
     edit_schema,
-    estimating,
     group_column,
     heavy_rows,
     held_out,
@@ -25,6 +24,7 @@ from gbuq_core.tables import (
     prepare_training,
     read_table,
     score_table,
+    settling,
     split_warnings,
 )
 from gbuq_core.tables.words import describe_table
@@ -52,7 +52,7 @@ def test_the_rows_are_those_of_the_scores(protocol, monkeypatch):
     table = table_of(**noisy())
     new = table_of(**noisy(30, 1)) if protocol == "new_file" else None
     if protocol == "held_out":
-        monkeypatch.setattr(estimating, "MAX_ROWS_OUT_OF_FOLD", 100)
+        monkeypatch.setattr(settling, "MAX_ROWS_OUT_OF_FOLD", 100)
     scored = score_table(table, "y", new=new, plan=PLAN)
     assert scored.protocol == protocol
     held = held_out(scored)

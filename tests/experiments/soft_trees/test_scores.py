@@ -371,10 +371,8 @@ def test_every_seed_of_the_rank_has_repetitions_of_its_own():
 
 def test_a_quicker_bandit_has_fewer_steps_and_fewer_and_shorter_fits():
     plan = BANDIT_STUDY.plan(BanditSettings())
-    assert plan.seconds < 40.0
     assert [sentence.split(" ")[0] for sentence in plan.quicker] == ["steps", "steps", "training"]
     assert plan.settings.n_steps >= 300
-    assert not BANDIT_STUDY.plan(BanditSettings(policies=("random",))).quicker
 
 
 def test_rank_plans_drop_what_does_not_matter():
