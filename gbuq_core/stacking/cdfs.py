@@ -94,5 +94,5 @@ def _student_tables() -> FloatArray:
 def warm_up() -> None:
     """Compile both kernels, or load them from the cache."""
     unit, rows = np.ones((1, 1)), np.zeros(1, np.int64)
-    normals_cdf(unit, rows, unit, unit[0], unit)
+    normals_cdf(unit, rows, unit, unit, unit)
     students_cdf(unit, rows, unit[0], unit[0], np.full(1, 4.0), unit[0])

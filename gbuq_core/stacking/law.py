@@ -29,7 +29,7 @@ _MOST_WHOLE = 400  # whole numbers of a row that are summed one by one
 
 
 class Normals(NamedTuple):
-    """Normals with shares: centres (n, k), one std a row (n,), shares (n, k)."""
+    """Normals with shares: centres, stds and shares, (n, k) each."""
 
     centres: FloatArray
     std: FloatArray
@@ -47,15 +47,15 @@ class Normals(NamedTuple):
 
     def density(self, points: FloatArray) -> FloatArray:
         """The same of the density."""
-        z = (points[:, :, None] - self.centres[:, None, :]) / self.std[:, None, None]
-        density = (np.exp(-0.5 * z * z) * self.shares[:, None, :]).sum(axis=2)
-        return density / (_ROOT_2_PI * self.std[:, None])
+        z = (points[:, :, None] - self.centres[:, None, :]) / self.std[:, None, :]
+        heights = self.shares / (_ROOT_2_PI * self.std)
+        return (np.exp(-0.5 * z * z) * heights[:, None, :]).sum(axis=2)
 
     def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Share, and the sums of share times the first and second moment, (n,) each."""
         share = self.shares.sum(axis=1)
         first = (self.shares * self.centres).sum(axis=1)
-        second = (self.shares * np.square(self.centres)).sum(axis=1) + share * np.square(self.std)
+        second = (self.shares * (np.square(self.centres) + np.square(self.std))).sum(axis=1)
         return share, first, second
 
     def draw(self, random: np.random.Generator, count: int) -> FloatArray:
@@ -63,8 +63,8 @@ class Normals(NamedTuple):
         shares = np.cumsum(self.shares / self.shares.sum(axis=1, keepdims=True), axis=1)
         u = random.random((count, len(shares)))
         place = np.minimum((u[:, :, None] > shares).sum(axis=2), shares.shape[1] - 1)
-        centres = np.take_along_axis(self.centres, place.T, axis=1).T
-        return centres + self.std * random.standard_normal(centres.shape)
+        centres, std = (np.take_along_axis(v, place.T, axis=1).T for v in (self.centres, self.std))
+        return centres + std * random.standard_normal(centres.shape)
 
 
 class Students(NamedTuple):
@@ -123,11 +123,11 @@ def _join_part(kind: type, parts: list[Any], rows: list[int]) -> Any:
         return Students(*map(np.concatenate, zip(*each, strict=True)))
     width = max(part.centres.shape[1] for part in parts if part is not None)
     centres, shares = np.zeros((2, sum(rows), width))
-    std, start = np.ones(sum(rows)), 0
+    std, start = np.ones((sum(rows), width)), 0
     for part, n in zip(parts, rows, strict=True):
         if part is not None:
             mine, k = slice(start, start + n), part.centres.shape[1]
-            centres[mine, :k], shares[mine, :k], std[mine] = part.centres, part.shares, part.std
+            centres[mine, :k], shares[mine, :k], std[mine, :k] = part.centres, part.shares, part.std
         start += n
     return Normals(centres, std, shares)
 
@@ -137,6 +137,40 @@ class _Grid(NamedTuple):
 
     points: FloatArray
     below: FloatArray
+
+
+class Recalibration(NamedTuple):
+    """Monotone maps from the mixture's probabilities to how often targets lie below.
+
+    tables (n_maps, n_nodes): values at equally spaced probabilities from 0 to 1, between which a
+    map is a line; which (n,): the map of each row.
+    """
+
+    tables: FloatArray
+    which: NDArray[np.intp]
+
+    def take(self, rows: Any) -> Recalibration:
+        """Some of the rows."""
+        return self._replace(which=self.which[rows])
+
+    def to(self, below: FloatArray, rows: Places | None = None) -> FloatArray:
+        """Probabilities (n, m) of some rows (n,), or of all, as the maps correct them."""
+        place, node = self._place(below, rows)
+        start = self.tables[place, node]
+        step = below * (self.tables.shape[1] - 1) - node
+        return start + step * (self.tables[place, node + 1] - start)
+
+    def slope(self, below: FloatArray, rows: Places | None = None) -> FloatArray:
+        """By how much the maps stretch probability at (n, m)."""
+        place, node = self._place(below, rows)
+        rise = self.tables[place, node + 1] - self.tables[place, node]
+        return rise * (self.tables.shape[1] - 1)
+
+    def _place(self, below: FloatArray, rows: Places | None) -> tuple[Any, Any]:
+        which = self.which if rows is None else self.which[rows]
+        last = self.tables.shape[1] - 2
+        node = np.clip((np.nan_to_num(below) * (last + 1)).astype(np.intp), 0, last)
+        return which[:, None], node
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +185,8 @@ class StackedDistribution(Distribution):
         Probability beyond a bound is kept at the bound where training rows lie there. Elsewhere
         it is folded back at the bound, once, so that hardly any is left there. On whole numbers the
         law has masses, and its quantiles are whole.
+    recalibration : Recalibration or None
+        Corrects the mixture's probabilities where left-out rows showed that they are off.
 
     Notes
     -----
@@ -158,15 +194,16 @@ class StackedDistribution(Distribution):
     ``loc`` and ``scale`` are mean and std: exact on all numbers, with a support to 1e-4 of the std.
     """
 
-    _more_rows: ClassVar[tuple[tuple[str, int], ...]] = (("parts", 0),)
+    _more_rows: ClassVar[tuple[tuple[str, int], ...]] = (("parts", 0), ("recalibration", 0))
 
     parts: tuple[Part, ...]
     support: Support
+    recalibration: Recalibration | None = None
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.support.is_real:
+        if self.support.is_real and self.recalibration is None:
             mean, variance = raw_moments(self.parts)
         else:
             mean, variance = self._by_rows(_grid_moments)
@@ -177,16 +214,26 @@ class StackedDistribution(Distribution):
     def without_moments(cls, parts: tuple[Part, ...], support: Support) -> StackedDistribution:
         """The same law, for its probabilities alone."""
         law = object.__new__(cls)
-        law.__dict__.update(parts=parts, support=support)
+        law.__dict__.update(parts=parts, support=support, recalibration=None)
         return law
 
     @staticmethod
     def _cut(part: Any, places: NDArray[np.intp]) -> Any:
+        if part is None or isinstance(part, Recalibration):
+            return part if part is None else part.take(places)
         return tuple(own.take(places) for own in part)
 
     @staticmethod
     def _join(parts: list[Any]) -> Any:
         """Laws of several models, in which other voices may speak, with empty shares for these."""
+        if parts[0] is None:
+            return None
+        if isinstance(parts[0], Recalibration):
+            starts = np.cumsum([0, *(len(own.tables) for own in parts[:-1])])
+            which = [own.which + start for own, start in zip(parts, starts, strict=True)]
+            return Recalibration(
+                np.concatenate([own.tables for own in parts]), np.concatenate(which)
+            )
         kinds = [[[part for part in own if isinstance(part, kind)] for own in parts]
                  for kind in (Students, Normals)]  # fmt: skip
         rows = [len(own[0].moments()[0]) for own in parts]
@@ -200,7 +247,11 @@ class StackedDistribution(Distribution):
     def take(self, rows: Any) -> StackedDistribution:
         """The law of some of the rows."""
         other = object.__new__(StackedDistribution)
-        fields = {"parts": tuple(part.take(rows) for part in self.parts), "support": self.support}
+        fields: dict[str, Any] = {
+            "parts": tuple(part.take(rows) for part in self.parts),
+            "support": self.support,
+            "recalibration": self._cut(self.recalibration, rows),
+        }
         for name in ("loc", "scale"):
             if hasattr(self, name):
                 fields[name] = getattr(self, name)[rows]
@@ -217,6 +268,11 @@ class StackedDistribution(Distribution):
 
     def _below(self, points: FloatArray, rows: Places | None = None) -> FloatArray:
         """The probability up to points (n, m), of a number that need not be whole."""
+        below = self._folded(points, rows)
+        return below if self.recalibration is None else self.recalibration.to(below, rows)
+
+    def _folded(self, points: FloatArray, rows: Places | None = None) -> FloatArray:
+        """That of the mixture, with what lies beyond the support folded back."""
         low, high = self.support.mirrors
         below = self._raw(points, rows)
         if math.isfinite(low):
@@ -234,6 +290,18 @@ class StackedDistribution(Distribution):
         below[points >= support.high] = 1.0
         return below
 
+    def pit(self, y: FloatArray, seed: int) -> FloatArray:
+        """The probability up to each target (n,), drawn between its two ends where y has a mass."""
+        points = y[:, None]
+        upto = self._cdf(points)[:, 0]
+        before = self._cdf(points - 1.0)[:, 0] if self.support.whole else upto.copy()
+        if self.support.low_mass:
+            before[y <= self.support.low] = 0.0
+        if self.support.high_mass and not self.support.whole:
+            at = y >= self.support.high
+            before[at] = self._below(points[at], np.flatnonzero(at))[:, 0]
+        return before + np.random.default_rng((seed, 14)).random(len(y)) * (upto - before)
+
     def _log_density(self, y: FloatArray) -> FloatArray:
         support = self.support
         points = y[:, None]
@@ -245,6 +313,8 @@ class StackedDistribution(Distribution):
                 mass += part.density(points)[:, 0]
                 for mirror in filter(math.isfinite, support.mirrors):
                     mass += part.density(2.0 * mirror - points)[:, 0]
+            if self.recalibration is not None:
+                mass *= self.recalibration.slope(self._folded(points))[:, 0]
             if support.low_mass:
                 mass = np.where(y == support.low, self._below(points)[:, 0], mass)
             if support.high_mass:
@@ -268,7 +338,7 @@ class StackedDistribution(Distribution):
 
     def _solve(self, row: NDArray[np.intp], wanted: FloatArray, close: float) -> FloatArray:
         """Where the law of these rows reaches a probability, before whole numbers."""
-        if self.support.is_real and "loc" in self.__dict__:
+        if self.support.is_real and self.recalibration is None and "loc" in self.__dict__:
             mean, std = self.loc, self.scale[row]
         else:
             mean, variance = raw_moments(self.parts)
@@ -304,7 +374,9 @@ class StackedDistribution(Distribution):
         return self._by_rows(_read_crps, y)[0]
 
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
-        """Each draw from a part by its share."""
+        """Each draw from a part by its share; of a recalibrated law, by its probability."""
+        if self.recalibration is not None:
+            return self._by_rows(self._draw_from_grid, random.random((len(self), count)))[0].T
         shares = np.cumsum([part.moments()[0] for part in self.parts], axis=0)
         u = random.random((count, len(self.loc))) * shares[-1]
         out = np.zeros(u.shape)
@@ -318,6 +390,17 @@ class StackedDistribution(Distribution):
         out = np.where(out > high, 2.0 * high - out, out)
         out = np.round(out) if self.support.whole else out
         return np.clip(out, self.support.low, self.support.high)
+
+    @staticmethod
+    def _draw_from_grid(law: StackedDistribution, grid: _Grid, u: FloatArray) -> tuple[FloatArray]:
+        """Values (n, count) at probabilities, between the points of the grid."""
+        out = np.empty(u.shape)
+        for row, (points, below) in enumerate(zip(*grid, strict=True)):
+            if law.support.whole:
+                out[row] = points[np.minimum(np.searchsorted(below, u[row]), len(points) - 1)]
+            else:
+                out[row] = np.interp(u[row], below, points)
+        return (out,)
 
     def _by_rows(self, read: Callable[..., Any], *more: FloatArray) -> list[FloatArray]:
         """What ``read`` finds on the grids of some rows at a time."""
@@ -368,7 +451,7 @@ def raw_moments(parts: tuple[Part, ...]) -> tuple[FloatArray, FloatArray]:
     spread = np.zeros(len(mean))
     for part in parts:
         if isinstance(part, Normals):
-            away = np.square(part.centres - mean[:, None]) + np.square(part.std)[:, None]
+            away = np.square(part.centres - mean[:, None]) + np.square(part.std)
             spread += (part.shares * away).sum(axis=1)
         else:
             spread += part.share * (np.square(part.loc - mean) + np.square(part.std))

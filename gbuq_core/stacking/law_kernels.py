@@ -19,19 +19,18 @@ PER_UNIT = 256.0  # nodes of its table
 def add_normals(points, rows, centres, std, shares, below, density, out):
     """Add to ``out`` (n, m) the cdf of the normals of row ``rows[i]`` at ``points[i]``.
 
-    ``points`` (n, m) float64, ``rows`` (n,) int64; ``centres``, ``shares`` (n_rows, k) and ``std``
-    (n_rows,) float64; ``below`` and ``density`` (n_nodes,) float64 are those of a standard normal
+    ``points`` (n, m) float64, ``rows`` (n,) int64; ``centres``, ``std`` and ``shares``
+    (n_rows, k) float64; ``below`` and ``density`` (n_nodes,) float64 are those of a standard normal
     at the nodes. All C. Taylor's series about the nearest node, exact to 2e-15.
     """
     n, m = points.shape
     half = REACH * PER_STD + 0.5
     for i in range(n):
-        centre, share = centres[rows[i]], shares[rows[i]]
-        scale = 1.0 / std[rows[i]]
+        centre, scale, share = centres[rows[i]], 1.0 / std[rows[i]], shares[rows[i]]
         for k in range(m):
             x, total = points[i, k], 0.0
             for j in range(centre.shape[0]):
-                z = (x - centre[j]) * scale
+                z = (x - centre[j]) * scale[j]
                 z = z if z > -REACH else -REACH  # NaN too: it must find a node
                 z = z if z < REACH else REACH
                 node = np.uint64(np.int64(z * PER_STD + half))

@@ -38,9 +38,11 @@ from gbuq_core.stacking.base import (
     Rows,
     Stacked,
 )
-from gbuq_core.stacking.law import StackedDistribution
+from gbuq_core.stacking.law import Recalibration, StackedDistribution
+from gbuq_core.stacking.outliers import find_outliers, tame_targets
+from gbuq_core.stacking.recalibrating import fit_map, needs_map
 from gbuq_core.stacking.support import Support, find_support
-from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components
+from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components, local_spreads
 from gbuq_core.stacking.weights import (
     Judged,
     choose_mean_weights,
@@ -124,6 +126,13 @@ class StackedRegressor(RegressorMixin, Stacked):
         Of the voices' means in `predict`, by squared error.
     support_ : Support
         ``support_.describe()`` is one sentence.
+    outliers_ : ndarray of int
+        Places, among the training rows of positive weight, of targets that lie behind a gap which
+        no tail explains. Trees, neighbours and process learn from them as from the nearest ordinary
+        target; the distribution keeps their values.
+    recalibrated_ : bool
+        Whether left-out targets fell so unevenly in the mixture (p < 0.01) that its probabilities
+        are corrected by a smooth monotone map.
     resolution_ : float
         The step of the training targets, for `gbuq_core.metrics.log_scores`.
     noise_ : float
@@ -174,6 +183,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     support_: Support
     resolution_: float
     noise_: float
+    outliers_: NDArray[np.intp]
     _weights: FloatArray
     _process_weights: FloatArray
     _mean_weights: FloatArray
@@ -183,6 +193,8 @@ class StackedRegressor(RegressorMixin, Stacked):
     _spread: float
     _z: FloatArray
     _y: FloatArray
+    _spreads: FloatArray
+    _map: FloatArray | None
     _counts: FloatArray
     _not_saved = ("_process_places",)
 
@@ -196,22 +208,44 @@ class StackedRegressor(RegressorMixin, Stacked):
         self.seed_ = draw_seed(self.random_state)
         rows, target = self._read_training(X, table, weight, groups, target)
         self.support_ = find_support(target, self.support)
-        self.resolution_ = find_resolution(target)
+        # Trees that are fitted already have learnt from the outliers as they are.
+        self.outliers_ = find_outliers(target) if around is None else np.empty(0, np.intp)
+        tame = tame_targets(target, self.outliers_)
+        self.resolution_ = find_resolution(tame)
         weight = rows.weight if rows.weighted else None
-        self._centre = weighted_mean(target, weight)
-        self._spread = exact_std(target, weight) or 1.0
-        scaled = ((target - self._centre) / self._spread)[:, None]
+        self._centre = weighted_mean(tame, weight)
+        self._spread = exact_std(tame, weight) or 1.0
+        scaled = ((tame - self._centre) / self._spread)[:, None]
         model = self._with_law() if around is None else around.main
         prefit = around is not None or not is_owned(model)
         of_trees, of_folds = TREES_TAKE[prefit]
         rest = NEAR_TAKES + PROCESSES_TAKE + of_folds + WEIGHTS_TAKE
         with stage(of_trees + 1.0 + rest):
             with stage(1.0, span=of_trees):
-                self.estimator_ = model if prefit else self._fit_trees(model, rows, target)
+                self.estimator_ = model if prefit else self._fit_trees(model, rows, tame)
             with stage(1.0, span=1.0):
-                self._fit_all(rows, target, scaled, around)
+                self._fit_all(rows, tame, scaled, around)
             with stage(rest):
-                return self._weigh(rows, target, scaled, prefit, around)
+                return self._weigh(rows, target, tame, scaled, prefit, around)
+
+    @property
+    def recalibrated_(self) -> bool:
+        """Whether the mixture's probabilities are corrected."""
+        return self._map is not None
+
+    def describe(self) -> list[str]:
+        """Sentences about the target: its values, its outliers, and what was corrected."""
+        sentences = [self.support_.describe()]
+        if n := len(self.outliers_):
+            sentences.append(
+                f"{n} target{'s lie' if n > 1 else ' lies'} far outside all others. The model "
+                "learns from such a row as if its target were the nearest ordinary one."
+            )
+        if self.recalibrated_:
+            sentences.append(
+                "Left-out targets fell unevenly in the mixture, so its probabilities are corrected."
+            )
+        return sentences
 
     @property
     def weights_(self) -> Mapping[str, float]:
@@ -299,10 +333,16 @@ class StackedRegressor(RegressorMixin, Stacked):
 
     @property
     def _making(self) -> Making:
-        return Making(self._components, self._spread, self.support_)
+        return Making(self._components, self.support_)
 
     def _law(self, answers: _Answers) -> StackedDistribution:
-        return StackedDistribution(self._making.parts(answers.heard, answers.shares), self.support_)
+        parts = self._making.parts(answers.heard, answers.shares)
+        return StackedDistribution(parts, self.support_, self._recalibration(len(answers.beyond)))
+
+    def _recalibration(self, n: int) -> Recalibration | None:
+        if self._map is None:
+            return None
+        return Recalibration(self._map[None], np.zeros(n, np.intp))
 
     def _with_law(self) -> Any:
         """The given estimator, or what reads a law off it."""
@@ -318,8 +358,9 @@ class StackedRegressor(RegressorMixin, Stacked):
         return CalibratedRegressor(model, random_state=self.seed_)
 
     def _weigh(
-        self, rows: Rows, y: FloatArray, scaled: FloatArray, prefit: bool, around: Around | None
-    ) -> list[Self]:
+        self, rows: Rows, y: FloatArray, tame: FloatArray, scaled: FloatArray, prefit: bool,
+        around: Around | None,
+    ) -> list[Self]:  # fmt: skip
         """Hear the voices out of fold, and learn the weights from it; the laws around others."""
         n = len(y)
         loc, scale, df = np.full((3, n), np.nan)
@@ -333,7 +374,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         smooth: list[Any] = [None] * len(splits)
         if not few:
             with stage(1.0, span=NEAR_TAKES):
-                places, parts = self._fit_folds_near(rows, y, splits, around)
+                places, parts = self._fit_folds_near(rows, tame, splits, around)
             with stage(1.0, span=PROCESSES_TAKE):
                 smooth = self._fit_folds_process(rows, scaled, splits, around)
         with stage(float(len(splits)), TREES_TAKE[prefit][1]):
@@ -344,7 +385,7 @@ class StackedRegressor(RegressorMixin, Stacked):
                     if around is not None:
                         model = around.models[k]
                     elif not prefit:
-                        model = self._fit_fold(rows, y, k, split)
+                        model = self._fit_fold(rows, tame, k, split)
                     loc[held], scale[held], df[held] = _read(model, take_rows(rows.X, held))
                     if few:
                         continue
@@ -364,22 +405,26 @@ class StackedRegressor(RegressorMixin, Stacked):
         pool = self._pool_places
         # As the trees where a fold's process has no column that varies.
         mean, std = np.where(np.isnan(mean), loc, mean), np.where(np.isnan(std), scale, std)
-        self._learn_middle(loc, mean, y, fold, rows.weight, judged)
+        self._learn_middle(loc, mean, tame, fold, rows.weight, judged)
         middle = self._middle(loc, mean)
         z = (y - middle) / scale
         self._factor = 1.0
+        spreads = local_spreads(y, self.resolution_, self._spread)
         self._z, self._y, self._counts = z[pool], y[pool], rows.weight[pool]
+        self._spreads = spreads[pool]
         self.noise_ = float(np.median(np.square(scale[pool])))
         voices = [v for v in self.voices if v != "process" or self._process is not None]
         self._components = find_components(voices, near.shape[1])
         self._mean_weights = np.eye(len(VOICES))[0]
         self._weights = np.eye(len(self._components))[0]
+        self._map = None
         self._process_weights = np.array(
             [way.width == 10.0 and way.voice == "process" for way in self._components], np.float64
         )
         pairs = [] if around is None else self._parts_around(around, rows, parts, smooth)
         for law, own in pairs:
             law._z, law._y, law._counts = z[own], y[own], rows.weight[own]
+            law._spreads, law._map = spreads[own], None
         laws = [law for law, _ in pairs]
         if few or not any(len(rows) for rows in judged):
             return laws
@@ -387,15 +432,18 @@ class StackedRegressor(RegressorMixin, Stacked):
         order = np.random.default_rng((self.seed_, 13)).permutation(np.concatenate(judged))
         weight = rows.weight[order]
         if self._process is not None:
-            far = np.minimum(np.square((y - mean) / std)[order], 9.0)
+            far = np.minimum(np.square((tame - mean) / std)[order], 9.0)
             self._factor = max(float(np.sqrt(np.average(far, weights=weight))), 1e-3)
         heard = Heard(
             loc[order], scale[order], df[order], middle[order], z[near[order]], y[near[order]],
-            rows.weight[near[order]], mean[order] if self._process is not None else _NONE,
+            spreads[near[order]], rows.weight[near[order]],
+            mean[order] if self._process is not None else _NONE,
             self._factor * std[order] if self._process is not None else _NONE,
             np.zeros(len(order)),
         )  # fmt: skip
-        self._learn(heard, y[order], fold[order], weight, y, laws)
+        self._learn(
+            heard, y[order], tame[order], fold[order], weight, np.delete(y, self.outliers_), laws
+        )
         return laws
 
     def _learn_middle(
@@ -418,8 +466,8 @@ class StackedRegressor(RegressorMixin, Stacked):
         return loc + self._middle_weight * (mean - loc)
 
     def _learn(
-        self, heard: Heard, y: FloatArray, fold: NDArray[np.int64], weight: FloatArray,
-        all_y: FloatArray, laws: list[Self],
+        self, heard: Heard, y: FloatArray, tame: FloatArray, fold: NDArray[np.int64],
+        weight: FloatArray, all_y: FloatArray, laws: list[Self],
     ) -> None:  # fmt: skip
         n_few = min(_FEW, len(y))
         points, widths = _common_grid(all_y, self._spread, self.support_)
@@ -446,13 +494,26 @@ class StackedRegressor(RegressorMixin, Stacked):
                     n_few,
                 )
             means = self._plain_means(heard)
-            self._take_weights(judged, means, y)
+            self._take_weights(judged, means, tame)
             # Rows of a fold have no say in their own weights.
             for k, law in enumerate(laws):
                 advance(1.0)
                 law._factor = self._factor
                 rest = fold != k
-                law._take_weights(judged.take(rest), means[rest], y[rest])
+                law._take_weights(judged.take(rest), means[rest], tame[rest])
+        pit = self._left_out_law(heard).pit(y, self.seed_)
+        if needs_map(pit, weight):
+            self._map = fit_map(pit, weight)
+            for k, law in enumerate(laws):
+                rest = fold != k
+                pit = law._left_out_law(heard.take(rest)).pit(y[rest], self.seed_)
+                law._map = fit_map(pit, weight[rest])
+
+    def _left_out_law(self, heard: Heard) -> StackedDistribution:
+        """The mixture of rows that no component has seen."""
+        shares = np.broadcast_to(self._weights, (len(heard.loc), len(self._weights)))
+        parts = self._making.parts(heard, shares)
+        return StackedDistribution.without_moments(parts, self.support_)
 
     def _take_weights(self, judged: Judged, means: FloatArray, y: FloatArray) -> None:
         """Those of the voices, and of their means (n, n_voices)."""
@@ -491,6 +552,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         if self._near is not None:
             near = self._nearest(encoded).indices
         z, y, counts = self._z[near], self._y[near], self._counts[near]
+        spreads = self._spreads[near]
         mean = std = _NONE
         latent = extra = beyond = np.zeros(n)
         if self._process is not None:
@@ -506,8 +568,8 @@ class StackedRegressor(RegressorMixin, Stacked):
             extra = excess + np.square(self._spread * step)
             beyond = excess / (excess + np.square(std))
         heard = Heard(
-            loc, np.maximum(scale, 1e-9 * self._spread), df, self._middle(loc, mean), z, y, counts,
-            mean, std, extra,
+            loc, np.maximum(scale, 1e-9 * self._spread), df, self._middle(loc, mean), z, y,
+            spreads, counts, mean, std, extra,
         )  # fmt: skip
         knowledge = np.zeros(n)
         if hasattr(self.estimator_, "predict_uncertainty"):
@@ -544,7 +606,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         check_arrays(
             self, _weights=("finite", n), _process_weights=("finite", n),
             _mean_weights=("finite", len(VOICES)), _z=("finite", n_pool), _y=("finite", n_pool),
-            _counts=("finite", n_pool),
+            _counts=("finite", n_pool), _spreads=("finite", n_pool),
         )  # fmt: skip
         sums = [self._weights.sum(), self._mean_weights.sum()]
         require(np.allclose(sums, 1.0) and (self._weights >= 0.0).all(), "a weight is impossible")
@@ -558,6 +620,10 @@ class StackedRegressor(RegressorMixin, Stacked):
         )
         possible = all(map(math.isfinite, numbers)) and min(self._factor, self._spread) > 0.0
         require(possible and self._components[0].voice == "trees", "a voice is impossible")
+        if self._map is not None:
+            check_arrays(self, _map=("finite", None))
+            rises = len(self._map) > 1 and (np.diff(self._map) > 0.0).all()
+            require(rises and self._map[0] == 0.0 and self._map[-1] == 1.0, "its map is impossible")
         require(hasattr(self.estimator_, "predict_distribution"), "its estimator has no law")
 
 

@@ -15,7 +15,7 @@ from gbuq_core.model_files.contents import require
 FloatArray = NDArray[np.float64]
 
 SUPPORTS = ("auto", "real", "nonnegative", "unit", "whole")
-MOST_LEVELS = 12  # of whole numbers that are all there are
+_EVIDENCE = 5.0  # rows that a tail would have beyond the last value: none is there, so it is an end
 _MASS = 0.01  # of the rows at a bound: fewer are no mass
 
 
@@ -96,13 +96,13 @@ def find_support(y: FloatArray, wanted: Any = "auto") -> Support:
 
 def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
     least, most, spread = float(y.min()), float(y.max()), float(y.std())
-    whole_low = 0.0 if 0.0 <= least < max(spread, 1.0) else -math.inf
-    few = len(np.unique(y)) <= MOST_LEVELS
-    of_whole = (least, most) if few and most > least else (whole_low, math.inf)
+    from_zero = 0.0 if 0.0 <= least < max(spread, 1.0) else -math.inf
     given = {
-        "real": (-math.inf, math.inf), "nonnegative": (0.0, math.inf), "unit": (0.0, 1.0),
-        "whole": of_whole,
-    }  # fmt: skip
+        "real": (-math.inf, math.inf),
+        "nonnegative": (0.0, math.inf),
+        "unit": (0.0, 1.0),
+        "whole": (from_zero, math.inf),
+    }
     if isinstance(wanted, str):
         if wanted not in SUPPORTS:
             raise InvalidParameter(
@@ -110,7 +110,11 @@ def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
                 f"{wanted!r}."
             )
         name = _find_name(y, least, most, spread) if wanted == "auto" else wanted
-        return name, *given[name]
+        low, high = given[name]
+        if wanted == "auto" and name == "whole":
+            low = least if _ends(y, least, least + 1.0) else low
+            high = most if _ends(y, most, most - 1.0) else high
+        return name, low, high
     pair = list(wanted) if isinstance(wanted, Sequence | np.ndarray) else []
     numbers = [-math.inf if end is None else end for end in pair[:1]]
     numbers += [math.inf if end is None else end for end in pair[1:]]
@@ -125,11 +129,20 @@ def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
     return "interval", low, high
 
 
+def _ends(y: FloatArray, last: float, before: float) -> bool:
+    """Whether whole numbers end at the last one: as many rows as there are seldom stop at once.
+
+    A tail that thins out as the last two values do would have rows beyond.
+    """
+    at_last, at_before = ((y == value).sum() for value in (last, before))
+    return bool(at_last**2 >= _EVIDENCE * max(at_last, at_before))
+
+
 def _find_name(y: FloatArray, least: float, most: float, spread: float) -> str:
     if (y == np.round(y)).all() and most > least:
         return "whole"
     if least < 0.0 or spread == 0.0:
         return "real"
-    if most <= 1.0 and min(least, 1.0 - most) < spread:
+    if most <= 1.0 and 1.0 - most < spread:
         return "unit"
     return "nonnegative" if least < spread else "real"

@@ -17,7 +17,9 @@ FloatArray = NDArray[np.float64]
 VOICES = ("trees", "residuals", "targets", "process")
 COUNTS = (10, 30, 100)  # nearest training rows
 _RESIDUAL_WIDTHS = (0.08, 0.15, 0.3, 0.5)  # of the row's own std
-_TARGET_WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.2)  # of the std of y
+_TARGET_WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.2)  # of the local spread of the targets
+_NEAR = 0.1  # of the targets tell how far these lie apart around one
+_TO_STD = 5.0  # 4 for a tenth of a normal's targets; more, so that chance narrows none of them
 _TAILS = (4.0, 10.0, 100.0)  # degrees of freedom of the process's t
 _OUTSIDE = 20.0  # widths beyond a bound: a mass there stands for one at the bound
 
@@ -44,6 +46,7 @@ class Heard(NamedTuple):
     middle: FloatArray  # (n,): what the residuals are set on
     z: FloatArray  # (n, k): the neighbours' residuals in stds, nearest first
     y: FloatArray  # (n, k): their targets
+    spread: FloatArray  # (n, k): how far the targets lie apart around each of these, in units of y
     counts: FloatArray  # (n, k): how many rows each neighbour counts as
     mean: FloatArray  # (n,): the process's mean, and its std with noise
     std: FloatArray
@@ -70,11 +73,27 @@ def find_components(voices: Sequence[str], n_neighbours: int) -> tuple[Component
     return tuple(components)
 
 
+def local_spreads(y: FloatArray, resolution: float, std: float) -> FloatArray:
+    """How far targets (n,) lie apart around each of them, (n,): their std at most.
+
+    The range of the tenth of the targets nearest in rank, times what makes it the std in the middle
+    of a normal distribution. It is far less where many small values stand beside a few large ones.
+    """
+    ranked = np.sort(y)
+    half = max(1, round(0.5 * _NEAR * len(y)))
+    first = np.searchsorted(ranked, y, "left") - half
+    last = np.searchsorted(ranked, y, "right") - 1 + half
+    outside = np.maximum(-first, 0) + np.maximum(last - (len(y) - 1), 0)
+    first, last = np.maximum(first, 0), np.minimum(last, len(y) - 1)
+    share = 1.0 - outside / (2.0 * half)
+    spread = _TO_STD * (ranked[last] - ranked[first]) / share
+    return np.clip(spread, min(resolution, std), std)
+
+
 class Making(NamedTuple):
     """What the parts depend on besides the row."""
 
     components: tuple[Component, ...]
-    spread: float  # std of y
     support: Support
 
     def parts(self, heard: Heard, shares: FloatArray) -> tuple[Part, ...]:
@@ -107,14 +126,16 @@ class Making(NamedTuple):
         if voice == "residuals":
             centres = self._inside(heard.middle)[:, None] + heard.scale[:, None] * heard.z[:, :most]
             std = np.sqrt(np.square(width * heard.scale) + heard.extra)
-            return Normals(centres, std, of_atoms)
-        centres, smooth = heard.y[:, :most].copy(), width * self.spread
+            return Normals(centres, np.repeat(std[:, None], most, axis=1), of_atoms)
+        centres, std = heard.y[:, :most].copy(), width * heard.spread[:, :most]
         support = self.support
         if support.low_mass:
-            centres[centres == support.low] = support.low - _OUTSIDE * smooth
+            at = centres == support.low
+            centres[at] -= _OUTSIDE * std[at]
         if support.high_mass:
-            centres[centres == support.high] = support.high + _OUTSIDE * smooth
-        return Normals(centres, np.full(len(centres), smooth), of_atoms)
+            at = centres == support.high
+            centres[at] += _OUTSIDE * std[at]
+        return Normals(centres, std, of_atoms)
 
     def _inside(self, values: FloatArray) -> FloatArray:
         return np.clip(values, self.support.low, self.support.high)

@@ -82,7 +82,7 @@ def law_found(models: Sequence[FittedModel]) -> TableLaw | None:
     }
     if not hasattr(laws[0], "support_"):
         return TableLaw(weights, "", float("nan"))
-    return TableLaw(weights, laws[0].support_.describe(), laws[0].resolution_)
+    return TableLaw(weights, " ".join(laws[0].describe()), laws[0].resolution_)
 
 
 _VOICES = {

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from gbuq_core.distribution import concatenate
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.stacking.law import Normals, StackedDistribution, Students
+from gbuq_core.stacking.law import Normals, Recalibration, StackedDistribution, Students
 from gbuq_core.stacking.support import Support, find_support
 
 INF = np.inf
@@ -28,7 +28,7 @@ EACH = pytest.mark.parametrize("support", SUPPORTS.values(), ids=SUPPORTS)
 def parts(n=3, seed=0):
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.ones(5), n)
-    normals = Normals(rng.normal(1.0, 1.0, (n, 4)), rng.uniform(0.1, 0.5, n), shares[:, :4])
+    normals = Normals(rng.normal(1.0, 1.0, (n, 4)), rng.uniform(0.1, 0.5, (n, 4)), shares[:, :4])
     return normals, Students(rng.uniform(0.2, 2.0, n), rng.uniform(0.3, 1.0, n), np.full(n, 4.0),
                              shares[:, 4])  # fmt: skip
 
@@ -74,7 +74,9 @@ def test_cdfs_by_tables_are_those_of_scipy(seed, n_points, n_normals):
     points = 10.0 ** rng.uniform(-3.0, 5.0, (4, n_points)) * rng.choice([-1.0, 1.0], (4, n_points))
     points[0, 0] = np.nan
     shares = rng.dirichlet(np.ones(n_normals), 6)
-    normals = Normals(rng.normal(0.0, 3.0, shares.shape), 10.0 ** rng.uniform(-3.0, 2.0, 6), shares)
+    normals = Normals(
+        rng.normal(0.0, 3.0, shares.shape), 10.0 ** rng.uniform(-3.0, 2.0, shares.shape), shares
+    )
     df = rng.choice([2.2, 3.0, 4.0, 7.5, 20.0, 100.0, 1e3, INF], 6)
     width = 10.0 ** rng.uniform(-3.0, 2.0, 6)
     t = Students(rng.normal(0.0, 3.0, 6), width, df, rng.uniform(size=6))
@@ -156,7 +158,7 @@ def test_masses_stand_at_the_bounds_where_training_has_some():
 
 def test_tight_spikes_and_wide_tails_keep_the_crps_exact():
     n = 2
-    spikes = Normals(np.tile([0.0, 1.0, 1.001, 7.0], (n, 1)), np.full(n, 1e-4),
+    spikes = Normals(np.tile([0.0, 1.0, 1.001, 7.0], (n, 1)), np.full((n, 4), 1e-4),
                      np.full((n, 4), 0.2))  # fmt: skip
     law = StackedDistribution(
         (spikes, Students(np.ones(n), np.full(n, 3.0), np.full(n, 3.0), np.full(n, 0.2))), REAL
@@ -177,7 +179,7 @@ def test_crps_of_many_spikes_is_that_of_all_pairs(std, worst, rng):
 
     centres, y = rng.normal(size=(300, 40)), rng.normal(size=300)
     law = StackedDistribution(
-        (Normals(centres, np.full(300, std), np.full((300, 40), 1 / 40)),), REAL
+        (Normals(centres, np.full((300, 40), std), np.full((300, 40), 1 / 40)),), REAL
     )
     pairs = expect(centres[:, :, None] - centres[:, None, :], std * np.sqrt(2.0)).mean(axis=(1, 2))
     error = law.crps(y) - (expect(y[:, None] - centres, std).mean(axis=1) - 0.5 * pairs)
@@ -200,7 +202,7 @@ def test_rows_do_not_depend_on_their_batch():
 def test_laws_of_other_voices_are_joined_and_cut(support):
     normals, t = parts(5)
     alone = t._replace(share=np.ones(5))
-    wide = Normals(np.tile(normals.centres, 2), normals.std, np.tile(normals.shares, 2))
+    wide = Normals(*(np.tile(part, 2) for part in normals))
     shares = 1.0 / (2.0 * normals.shares.sum(axis=1, keepdims=True))
     laws = [
         StackedDistribution(own, support)
@@ -216,6 +218,55 @@ def test_laws_of_other_voices_are_joined_and_cut(support):
         np.testing.assert_array_equal(cut.loc, joined.loc[rows])
 
 
+BENT = np.stack([np.linspace(0.0, 1.0, 65) ** 2, np.linspace(0.0, 1.0, 65) ** 0.5])
+
+
+@EACH
+def test_a_recalibrated_law_is_the_mixture_through_its_map(support):
+    own = parts()
+    which = np.array([0, 1, 0])
+    plain = StackedDistribution(own, support)
+    law = StackedDistribution(own, support, Recalibration(BENT, which))
+    inner = np.array([0.4, 0.6, 0.8]) if not support.whole else np.array([1.0, 2.0, 1.0])
+    expected = [np.interp(p, np.linspace(0.0, 1.0, 65), BENT[k])
+                for p, k in zip(plain.cdf(inner), which, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(law.cdf(inner), expected, rtol=1e-12)  # a line between two nodes
+    levels = np.array([0.05, 0.5, 0.95])
+    ends = law.quantile(levels)
+    for k, level in enumerate(levels):
+        assert (law.cdf(ends[:, k]) >= level - 1e-9).all()  # the roots are solved to 1e-10
+    if not support.whole:
+        step = 1e-6
+        slope = (law.cdf(inner + step) - law.cdf(inner - step)) / (2.0 * step)
+        # Central differences are exact to step^2; no node of the map lies within a step here.
+        np.testing.assert_allclose(np.exp(law.logpdf(inner)), slope, rtol=1e-5)
+    draws = law.sample(4000, random_state=0)
+    share = (draws <= inner).mean(axis=0)
+    np.testing.assert_allclose(share, law.cdf(inner), atol=4 * 0.5 / np.sqrt(4000))
+    # Four standard errors of a mean of 4,000 draws, and 1e-3 of the grid.
+    np.testing.assert_allclose(
+        draws.mean(axis=0), law.loc, atol=4.0 * law.scale.max() / np.sqrt(4000) + 1e-3
+    )
+
+
+@EACH
+def test_recalibrated_laws_are_joined_and_cut(support):
+    own = parts(4)
+    laws = [StackedDistribution(own, support, Recalibration(BENT[k : k + 1], np.zeros(4, int)))
+            for k in (0, 1)]  # fmt: skip
+    joined = concatenate(laws)
+    ends = joined[np.array([6, 1])].quantile([0.1, 0.9])
+    wanted = [laws[1].quantile([0.1, 0.9])[2], laws[0].quantile([0.1, 0.9])[1]]
+    np.testing.assert_allclose(ends, wanted, rtol=0.0, atol=1e-9)  # roots are solved to 1e-12
+
+
+def test_a_probability_is_drawn_between_the_ends_of_a_mass():
+    law = StackedDistribution(parts(), SUPPORTS["counts"])
+    y = np.array([0.0, 1.0, 2.0])
+    pit = law.pit(y, 0)
+    assert ((pit <= law.cdf(y)) & (pit >= law.cdf(y - 1.0))).all()
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30))
 def test_what_was_found_holds_the_training_rows(values):
@@ -226,7 +277,15 @@ def test_what_was_found_holds_the_training_rows(values):
 
 
 CASES = {
-    "few levels": ([1, 5, 3, 3, 2], ("whole", 1.0, 5.0)),
+    "ratings": (np.repeat([1, 2, 3, 4, 5], 20), ("whole", 1.0, 5.0)),
+    "few ratings at the end": (np.repeat([1, 2, 3], [30, 40, 3]), ("whole", 1.0, INF)),
+    "a count up to 8": (
+        np.r_[np.zeros(200), np.ones(90), np.full(25, 2), 5, 8],
+        ("whole", 0.0, INF),
+    ),
+    "0 or 1": (np.repeat([0, 1], [70, 30]), ("whole", 0.0, 1.0)),
+    "few ones": (np.repeat([0, 1], [900, 20]), ("whole", 0.0, INF)),
+    "below 1, far from it": (np.linspace(0.0, 0.3, 50), ("nonnegative", 0.0, INF)),
     "counts": (np.arange(30) % 17, ("whole", 0.0, INF)),
     "shares": ([0.1, 0.5, 0.97], ("unit", 0.0, 1.0)),
     "prices": ([1.5, 10.0, 30.0], ("nonnegative", 0.0, INF)),
@@ -239,6 +298,11 @@ CASES = {
 @pytest.mark.parametrize(("y", "expected"), CASES.values(), ids=CASES)
 def test_auto_reads_the_support_off_the_targets(y, expected):
     assert find_support(np.array(y, float))[:3] == expected
+
+
+def test_whole_numbers_that_the_user_declares_have_no_end():
+    ratings = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 20)
+    assert find_support(ratings, "whole")[:3] == ("whole", 0.0, INF)
 
 
 def test_a_mass_needs_a_hundredth_of_the_rows_and_two():
