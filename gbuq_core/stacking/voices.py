@@ -85,7 +85,7 @@ def local_spreads(y: FloatArray, resolution: float, std: float) -> FloatArray:
     last = np.searchsorted(ranked, y, "right") - 1 + half
     outside = np.maximum(-first, 0) + np.maximum(last - (len(y) - 1), 0)
     first, last = np.maximum(first, 0), np.minimum(last, len(y) - 1)
-    share = 1.0 - outside / (2.0 * half)
+    share = 1.0 - np.minimum(outside / (2.0 * half), 0.99)  # all of it where all are equal
     spread = _TO_STD * (ranked[last] - ranked[first]) / share
     return np.clip(spread, min(resolution, std), std)
 

@@ -87,3 +87,4 @@ def test_local_spreads_are_the_std_of_a_normal_and_small_where_targets_are_close
     assert (spreads > 0.0).all()
     tied = np.repeat([0.0, 1.0, 2.0], 100)
     np.testing.assert_array_equal(local_spreads(tied, 1.0, 0.8), 0.8)
+    np.testing.assert_array_equal(local_spreads(np.full(50, 3.0), 1e-3, 1.0), 1e-3)
