@@ -23,7 +23,7 @@ from gbuq_core.commands.methods import add_methods
 from gbuq_core.commands.misspelt import check_words, parsers_of
 from gbuq_core.commands.report import add_report
 from gbuq_core.commands.score import add_score
-from gbuq_core.commands.settings_file import read_settings, typed_options
+from gbuq_core.commands.settings_file import check_given_once, read_settings, typed_options
 from gbuq_core.commands.warm import add_warm
 from gbuq_core.errors import Cancelled, GbuqError
 
@@ -135,6 +135,7 @@ def _parse(parser: Parser, typed: list[str]) -> argparse.Namespace:
     if not typed or typed[0] not in commands:
         return parser.parse_args(typed)
     command, *rest = typed
+    check_given_once(commands[command], rest)
     settings = read_settings(commands[command], command, rest, commands)
     words = [*settings.words, *rest]
     options = parser.parse_args([command, *words])

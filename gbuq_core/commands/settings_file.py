@@ -70,6 +70,22 @@ def typed_options(parser: argparse.ArgumentParser, typed: Sequence[str]) -> froz
     return frozenset(action.dest for action in actions if action is not None)
 
 
+def check_given_once(parser: argparse.ArgumentParser, typed: Sequence[str]) -> None:
+    """Refuse an option of one value that is given two: the last one would count alone."""
+    words, given = _before_dashes(typed), dict[str, str]()
+    for place, word in enumerate(words):
+        action = _matches(parser, word)
+        if action is None or action.nargs == _FLAG or isinstance(action, argparse._AppendAction):
+            continue
+        name, equals, value = word.partition("=")
+        value = value if equals else next(iter(words[place + 1 :]), "")
+        before = given.setdefault(action.dest, value)
+        if before != value:
+            raise InvalidParameter(
+                f"{name} is given twice, as {shown(before)} and as {shown(value)}: give it once."
+            )
+
+
 def _name(action: argparse.Action) -> str:
     """What a settings file calls an option or a file; empty where it cannot set it."""
     if action.dest in ("help", "config", "peers"):  # a file of someone else must load no code

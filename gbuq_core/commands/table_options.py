@@ -134,17 +134,30 @@ def edited_schema(table: tables.Table, options: argparse.Namespace) -> tables.Sc
 
 def edits_of(names: Sequence[str], options: argparse.Namespace) -> tables.Edits:
     """The user's corrections of columns, which have these names."""
-    missing = dict(_given(names, text, "--missing") for text in options.missing)
-    kinds = dict(_given(names, text, "--kind") for text in options.kind)
+    missing: dict[str, tuple[str, ...]] = {}
+    for name, values in (_given(names, text, "--missing") for text in options.missing):
+        words = (value.strip() for value in values.split(","))
+        missing[name] = (*missing.get(name, ()), *filter(None, words))
+    kinds = [(name, "category") for name in options.category]
+    kinds += [_given(names, text, "--kind") for text in options.kind]
+    uses = [(name, False) for name in options.drop] + [(name, True) for name in options.use]
     return tables.Edits.of(
-        {**dict.fromkeys(options.category, "category"), **kinds},
-        {**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
-        {
-            name: tuple(value.strip() for value in values.split(",") if value.strip())
-            for name, values in missing.items()
-        },
+        _agreed("--kind and --category", kinds),
+        _agreed("--use and --drop", uses),
+        missing,
         options.keep_words,
     )
+
+
+def _agreed(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """What is said of each column, which must not be two things."""
+    found = dict(pairs)
+    for name, value in pairs:
+        if found[name] != value:
+            raise InvalidParameter(
+                f"{option} say two things of the column {shown(name)}: leave one of them out."
+            )
+    return found
 
 
 def _given(columns: Sequence[str], text: str, option: str) -> tuple[str, str]:

@@ -16,7 +16,8 @@ from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
 from gbuq_core.validation import check_number
 
-_MOST_ODD = 0.01  # of the values may be no multiples of the step
+_MOST_ODD = 0.01  # of the values other than 0 may be no multiples of the step
+_MOST_ODD_KINDS = 0.1  # of the distinct ones: a value that most rows have tells no step of others
 FINEST = 1e-3  # of the std
 _LEAST = 1e-12  # probability that a law can be punished for: below, nobody can tell how wrong it is
 
@@ -39,19 +40,23 @@ class LogScores(NamedTuple):
 
 
 def find_resolution(y: ArrayLike) -> float:
-    """The largest step 1, 2 or 5 times a power of ten of which 99 % of y are multiples.
+    """The largest step 1, 2 or 5 times a power of ten that explains y, zeros apart.
 
+    99 % of the values are its multiples, and 90 % of the distinct ones, which then lie apart by it.
     It is at least a thousandth of the std.
 
     Examples
     --------
     >>> find_resolution([0.5, 1.0, 7.5]), find_resolution([3.0, 4.0, 40.0])
     (0.5, 1.0)
+    >>> find_resolution([0.0] * 990 + [640, 1602, 2000, 2435, 5500, 7000, 8051, 9000, 9500, 9999])
+    1.0
     """
     values = check_array("y", y, 1)
     finest = FINEST * float(np.std(values))
     if not finest > 0.0:
         return 1.0
+    kinds, counts = np.unique(values[values != 0.0], return_counts=True)
     largest = int(np.ceil(np.log10(max(float(np.abs(values).max()), finest))))
     for power in range(largest, int(np.floor(np.log10(finest))) - 1, -1):
         for digit in (5.0, 2.0, 1.0):
@@ -59,8 +64,9 @@ def find_resolution(y: ArrayLike) -> float:
             step = digit * 10.0**power if power >= 0 else digit / 10.0**-power
             if step < finest:
                 return finest
-            steps = values / step
-            if np.mean(np.abs(steps - np.round(steps)) < 1e-6) >= 1.0 - _MOST_ODD:
+            odd = np.abs(kinds / step - np.round(kinds / step)) >= 1e-6
+            few = counts[odd].sum() <= _MOST_ODD * counts.sum()
+            if few and odd.mean() <= _MOST_ODD_KINDS:
                 return step
     return finest
 

@@ -38,10 +38,11 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.intervals import (
-    conformal_distances,
+    Yardstick,
+    conformal_residuals,
     new_intervals,
-    smallest_std,
     why_not_conformal,
+    yardstick_of,
 )
 from gbuq_core.tables.judging import heavy_held
 from gbuq_core.tables.output import added_columns, assemble_output, join_columns
@@ -223,8 +224,8 @@ def score_project(project: Project, new: Table) -> ScoredRows:
     predictions = predict_rows(model.estimator, prepared.X, prepared.y, n_classes, step)
     frame, added, renamed = assemble_output(new, prepared, predictions, None, None)
     if not n_classes:
-        distances = models.distances if project.conformal else None
-        ends = new_intervals(predictions, project.level, distances, models.smallest_std)
+        residuals = models.residuals if project.conformal else None
+        ends = new_intervals(predictions, project.level, residuals, models.yardstick)
         own = {name: frame[name] for name in frame.columns if name not in added.names}
         columns = added_columns(prepared, predictions, ends, {}, project.level)
         frame, added = join_columns(own, columns, added.renamed)
@@ -306,16 +307,16 @@ def _models(
 ) -> ProjectModels:
     classes = bool(training.target.classes)
     known = training.y[training.known]
-    distances = np.empty(0) if classes else np.sort(conformal_distances(held, training))
-    least = 0.0 if classes else smallest_std(known, settled.plan.scale == "log")
+    yardstick = Yardstick(0.0, 0.0) if classes else yardstick_of(known, settled.plan.scale)
+    residuals = np.empty(0) if classes else np.sort(conformal_residuals(held, yardstick))
     return ProjectModels(
         settled.plan,
         settled.reason,
         training.features,
         fits,
         float(np.nanstd(training.y)),
-        least,
-        distances,
+        yardstick,
+        residuals,
         _scores(scores, training.target.task),
     )
 

@@ -45,6 +45,7 @@ from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.projects.settings import PLAN, check_plan
 from gbuq_core.tables import FittedModel, ScorePlan
 from gbuq_core.tables.cleaning import Feature
+from gbuq_core.tables.intervals import Yardstick
 from gbuq_core.tables.predicting import ListedModel
 from gbuq_core.tables.scoring import Fits, Measured
 from gbuq_core.tables.written_dates import DATE_PARTS
@@ -69,7 +70,7 @@ _HEADER = {
     "fits": list_of(whole(0, MAX_MODELS - 1), _MOST_CLOCKS),
     "clocks": list_of(FLAG, _MOST_CLOCKS + 1),
     "spread": _SPREAD,
-    "smallest_std": _SPREAD,
+    "yardstick": row_of(_SPREAD, _SPREAD),
 }
 NEWER = "A newer gbuq has trained the models, and this one cannot read them: update gbuq."
 OLDER = (
@@ -99,7 +100,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
     arrays: dict[str, NDArray[Any]] = {
         f"rows_{number_}": np.asarray(learnt, np.int64) for number_, learnt in enumerate(rows)
     }
-    arrays["distances"] = np.asarray(models.distances, np.float64)
+    arrays["residuals"] = np.asarray(models.residuals, np.float64)
     for number_, part in enumerate(fits.measured):
         arrays[f"measured_{number_}"] = np.asarray(part.rows, np.int64)
     clocks = [getattr(model.estimator, "clocks_", None) for model in every]
@@ -114,7 +115,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
         "fits": [next(k for k, r in enumerate(rows) if r is model.rows) for model in every],
         "clocks": [own_clocks is not None for own_clocks in [fits.clocks, *clocks]],
         "spread": float(models.spread),
-        "smallest_std": float(models.smallest_std),
+        "yardstick": list(models.yardstick),
         "scores": {name: float(value) for name, value in models.scores.items()},
     }
     members[STATE] = write_archive(header, arrays)
@@ -175,19 +176,19 @@ def _read(
         head, arrays, members, _Wanted(project, plan, features, trust)
     )
     fits = _read_fits(arrays, every, of_table, n_rows)
-    distances = take(arrays, "distances", np.float64, (None,))
-    rising = not np.isnan(distances).any() and (np.diff(distances) >= 0.0).all()
+    residuals = take(arrays, "residuals", np.float64, (None,))
+    rising = not np.isnan(residuals).any() and (np.diff(residuals) >= 0.0).all()
     n_held = int(fits.held.sum()) if task == "regression" else 0
     must = f"hold {n_held:,} rising numbers, one for each held-out row of a regression"
-    place.inner(".distances").require(rising and len(distances) == n_held, must)
+    place.inner(".residuals").require(rising and len(residuals) == n_held, must)
     return ProjectModels(
         plan,
         head["why_ensemble"],
         features,
         fits,
         head["spread"],
-        head["smallest_std"],
-        distances,
+        Yardstick(*head["yardstick"]),
+        residuals,
         head["scores"],
     )
 

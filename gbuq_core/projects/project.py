@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.tables import Edits, Schema, ScorePlan, Source, Table, Target
 from gbuq_core.tables.cleaning import Feature
+from gbuq_core.tables.intervals import Yardstick
 from gbuq_core.tables.scoring import Fits
 
 
@@ -30,10 +31,10 @@ class ProjectModels(NamedTuple):
         learnt from and those that it judges.
     spread : float
         Std of the target, in its units; of codes of classes for a classification.
-    smallest_std : float
-        What no std of a conformal interval falls below; 0 for a classification.
-    distances : ndarray of shape (n_held,)
-        How many stds the held-out targets lie from their predictions, in rising order: the
+    yardstick : Yardstick
+        How conformal intervals measure; zeros for a classification.
+    residuals : ndarray of shape (n_held,)
+        How many stds the held-out targets lie above their predictions, in rising order: the
         calibration of conformal intervals. Empty for a classification.
     scores : mapping of str to float
         On held-out rows: ``n_rows``, ``nll`` and either ``rmse`` and ``crps`` or ``error_rate`` and
@@ -45,8 +46,8 @@ class ProjectModels(NamedTuple):
     features: tuple[Feature, ...]
     fits: Fits
     spread: float
-    smallest_std: float
-    distances: NDArray[np.float64]
+    yardstick: Yardstick
+    residuals: NDArray[np.float64]
     scores: Mapping[str, float]
 
 

@@ -358,9 +358,10 @@ def as_categories(array: Any, column: Column) -> Categories:
 
 
 def _may_be_numbers(labels: Any) -> bool:
-    """Whether no label would lose letters as a number: no code, at most 15 letters."""
+    """Whether no label would lose letters as a number: no code, at most 15 before idle zeros."""
     codes = pc.any(pc.match_substring_regex(labels, CODES)).as_py()
-    return not codes and pc.max(pc.utf8_length(labels)).as_py() <= 15
+    bare = pc.replace_substring_regex(labels, r"(\.\d*?)0+($|[eE])", r"\1\2")
+    return not codes and pc.max(pc.utf8_length(bare)).as_py() <= 15
 
 
 def single_chunk(table: Any, column: int | str) -> Any:

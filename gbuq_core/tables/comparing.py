@@ -45,7 +45,7 @@ from gbuq_core.tables.plan import (
     tells_total,
     why_unfit,
 )
-from gbuq_core.tables.predicting import Predictions, law_of
+from gbuq_core.tables.predicting import Predictions, inside_interval, interval_of, law_of
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.tables.scoring import ScoredTable, fit_protocol, judge_fits
 from gbuq_core.tables.settling import (
@@ -399,11 +399,9 @@ def _run(
     if predictions.probabilities.shape[1]:
         values["wrong"] = (predictions.loc != y).astype(np.float64)
     else:
-        law = law_of(predictions)
-        lower, upper = law.interval(LEVEL)
-        values["crps"] = law.crps(y)
+        values["crps"] = law_of(predictions).crps(y)
         values["squared_error"] = (y - predictions.loc) ** 2
-        values["inside"] = ((y >= lower) & (y <= upper)).astype(np.float64)
+        values["inside"] = inside_interval(interval_of(predictions, LEVEL), y).astype(np.float64)
     return MethodRun(
         key=key,
         plan=plan,

@@ -23,7 +23,7 @@ from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import Column, as_categories, as_text, trim
 from gbuq_core.tables.decimal_marks import OTHER
 from gbuq_core.tables.explaining import feature_groups
-from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
+from gbuq_core.tables.predicting import Predictions, interval_of, predict_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import explain_version, judge_versions
 from gbuq_core.tables.written_dates import (
@@ -414,8 +414,7 @@ def _interval(
     if scored.training.target.classes:
         none = np.full(len(predictions.loc), np.nan)
         return none, none
-    interval = law_of(predictions).interval(level)
-    return interval.lower, interval.upper
+    return interval_of(predictions, level)
 
 
 def _rounded(steps: NDArray[np.float64]) -> NDArray[np.float64]:

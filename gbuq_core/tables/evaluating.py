@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +13,15 @@ from gbuq_core.metrics import (
     RejectionCurve,
     Reliability,
     auroc,
+    binomial_band,
     calibration_error,
     error_rate,
-    pit_coverage,
     prr,
     rejection_curve,
     reliability,
     rmse,
 )
-from gbuq_core.tables.predicting import Predictions, law_of
+from gbuq_core.tables.predicting import Predictions, inside_interval, interval_of, law_of
 from gbuq_core.uncertainty import Uncertainty
 
 COVERAGE_LEVELS = (0.5, 0.8, 0.95)
@@ -58,7 +58,7 @@ class RegressionScores(NamedTuple):
     baseline_rmse : float
         Of predicting the training rows' mean, in units of the target.
     coverage : Coverage
-        Of central intervals of 50, 80 and 95 %, with binomial bands.
+        Of central intervals of 50, 80 and 95 % as they are written, with binomial bands.
     prr : ByKind
         How well each uncertainty ranks squared errors, in percent.
     rejection : RejectionCurves
@@ -142,10 +142,19 @@ def _regression(
         rmse=rmse(y, loc),
         baseline_rmse=rmse(y, np.full(len(y), y_train.mean())),
         crps=float(law.crps(y).mean()),
-        coverage=pit_coverage(law.cdf(y), COVERAGE_LEVELS),
+        coverage=count_coverage(
+            inside_interval(interval_of(predictions, COVERAGE_LEVELS, rows), y), COVERAGE_LEVELS
+        ),
         prr=_by_kind(prr, squared, uncertainty),
         rejection=_curves(squared, uncertainty),
     )
+
+
+def count_coverage(inside: NDArray[np.bool_], levels: Sequence[float]) -> Coverage:
+    """How many rows lie inside intervals, (n_rows, n_levels), with bands of chance."""
+    n_rows, n_inside = len(inside), inside.sum(axis=0)
+    low, high = binomial_band(n_inside, n_rows)
+    return Coverage(np.asarray(levels), n_inside / n_rows, low, high, n_rows)
 
 
 def _classification(

@@ -1,8 +1,10 @@
 """An interval for each row of a scored table: by the law of its prediction, or conformal.
 
 Conformal intervals assume nothing about the law. Held-out rows say how many stds the target lies
-from the prediction, and an interval is as wide as the ``ceil((n + 1) level)``-th smallest of these
-distances:
+above the prediction, and below it. Each end of an interval is as far away as the
+``ceil((n + 1) (1 + level) / 2)``-th smallest of these distances on its side, so that each tail of a
+skewed target misses half of what the interval may miss (Romano, Patterson and Candes, 2019, section
+5, by residuals):
 
 - rows of a second file are calibrated by the rows held out from the first one (split conformal:
   Papadopoulos et al., 2002, with scores divided by the predicted std, Lei et al., 2018, section
@@ -33,25 +35,33 @@ Where there are too few held-out rows for a level, the interval is infinite: ``-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.distribution import Distribution, Interval, LogDistribution
+from gbuq_core.distribution import Interval, LogDistribution
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.metrics import Coverage, binomial_band
+from gbuq_core.metrics import Coverage
 from gbuq_core.metrics.conformal import conformal_rank
 from gbuq_core.presentation import shown
-from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.evaluating import COVERAGE_LEVELS
+from gbuq_core.tables.evaluating import COVERAGE_LEVELS, count_coverage
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.judging import BINS, FEW_NUMBERS, HeldOut, held_out, pit_values
+from gbuq_core.tables.judging import BINS, FEW_NUMBERS, HeldOut, held_out
 from gbuq_core.tables.output import added_columns, join_columns, plain_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, check_level
-from gbuq_core.tables.predicting import Predictions, law_of
+from gbuq_core.tables.predicting import (
+    Predictions,
+    beside_prediction,
+    inside_interval,
+    interval_of,
+    law_of,
+)
+from gbuq_core.tables.scaling import has_long_tail, log_parameters
 from gbuq_core.tables.scoring import OwnGroups, ScoredTable, ShiftWeights
 from gbuq_core.tables.splitting import split_names
 
@@ -63,13 +73,14 @@ _MOST_AT_ONCE = 5000  # held-out rows, drawn by chance, that say widths of overl
 _BELOW_BOUND = 1e-7  # so that of several quantiles the least one counts
 _ROUNDING = 1e-12  # of sums of weights
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
+_HAIR = 1e-9  # stds
 
 
 class _Calibration(NamedTuple):
-    """The held-out rows: how many stds each target is away, and what may not calibrate it."""
+    """The held-out rows: how many stds each target is above, and what may not calibrate it."""
 
     rows: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    residuals: NDArray[np.float64]
     part: NDArray[np.int64]  # of each row: its model, or of one model its group or stretch of time
     in_time: bool  # parts follow each other, and each is calibrated by earlier ones
     group: NDArray[np.int64]  # (n_held, n_columns): what it calibrates
@@ -209,9 +220,9 @@ def row_intervals(
     level : float
         The share of rows that should lie inside, above 0 and below 1.
     conformal : bool
-        False: by the law of each prediction (`law_of`). True: as many stds around the prediction as
-        held-out rows need; see the top of `gbuq_core.tables.intervals`. On a log scale, stds are
-        those of the logarithm.
+        False: by the law of each prediction (`law_of`). True: as many stds below and above the
+        prediction as held-out rows need; see the top of `gbuq_core.tables.intervals`. On a log
+        scale, and for positive targets with a long tail, stds are those of the logarithm.
     held : HeldOut, optional
         `held_out` of the table, if it is at hand.
     by : OwnGroups, optional
@@ -253,51 +264,96 @@ def row_intervals(
     """
     _check(scored, level)
     if not conformal:
-        return law_of(scored.predictions).interval(level)
+        return interval_of(scored.predictions, level)
     if shift is not None:
         _check_weights(scored, shift, by)
     calibration = _calibrate(scored, held, by)
-    factors = np.full(len(scored.predictions.loc), _factor(calibration.distances, level))
-    if shift is not None:
-        factors = _weighted_factors(calibration.distances, shift, level)
-    if by is not None:
-        factors = _group_factors(calibration.distances, by.held, by.rows, level)
-    if not scored.measured:
-        factors[calibration.rows] = _own_factors(calibration, level)
-    return _around(scored.predictions, factors, _least_std(scored.predictions, scored.training))
+
+    def reach(residuals: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        factors = np.full(len(scored.predictions.loc), _factor(residuals, level))
+        if shift is not None:
+            factors = _weighted_factors(residuals, shift, level)
+        if by is not None:
+            factors = _group_factors(residuals, by.held, by.rows, level)
+        if not scored.measured:
+            factors[calibration.rows] = _own_factors(calibration, residuals, level)
+        return factors
+
+    factors = _tails(reach, calibration.residuals, level)
+    return _around(scored.predictions, factors, _yardstick(scored))
 
 
-def conformal_distances(held: HeldOut, training: Prepared) -> NDArray[np.float64]:
-    """How many stds each held-out target lies from its prediction, (n_held,), in its order."""
-    law, is_log = _inner_law(held.predictions)
-    std = np.maximum(law.scale, _least_std(held.predictions, training))
-    return np.abs((np.log(held.y) if is_log else held.y) - law.loc) / std
+def _tails(
+    reach: Callable[[NDArray[np.float64], float], Any], residuals: NDArray[np.float64], level: float
+) -> Interval:
+    """How many stds the ends lie below and above the prediction, each by its own tail."""
+    tail = 0.5 + 0.5 * level
+    return Interval(reach(-residuals, tail), reach(residuals, tail))
+
+
+class Yardstick(NamedTuple):
+    """How conformal intervals measure: in stds of the target, or of its logarithm.
+
+    Positive targets with a long tail are measured by logarithms, whose mean and variance follow
+    from those of the prediction: in stds of the target, all the smallest ones are equally far away.
+    """
+
+    smallest_std: float  # of a row
+    smallest_mean: float  # of a row whose logarithm is measured; 0 where none is
+
+    def parameters(
+        self, predictions: Predictions
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+        """Middle and std of each row, and whether they are of the logarithm."""
+        law = law_of(predictions)
+        loc, std, is_log = law.loc, law.scale, self.smallest_mean > 0.0
+        if isinstance(law, LogDistribution):
+            loc, std, is_log = law.inner.loc, law.inner.scale, True
+        elif is_log:
+            means = np.maximum(loc, self.smallest_mean)
+            loc, variance = log_parameters(means, np.square(std))
+            std = np.sqrt(variance)
+        return loc, np.maximum(std, self.smallest_std), is_log
+
+
+def yardstick_of(y: NDArray[np.float64], scale: str) -> Yardstick:
+    """The one for known targets that are learnt on such a scale.
+
+    No std is below a millionth of theirs.
+    """
+    by_logs = scale == "plain" and has_long_tail(y)
+    std = float(np.std(np.log(y) if by_logs or scale == "log" else y))
+    return Yardstick(_SMALLEST_STD * std, float(y.min()) if by_logs else 0.0)
+
+
+def conformal_residuals(held: HeldOut, yardstick: Yardstick) -> NDArray[np.float64]:
+    """How many stds each held-out target lies above its prediction, (n_held,), in its order."""
+    loc, std, is_log = yardstick.parameters(held.predictions)
+    return ((np.log(held.y) if is_log else held.y) - loc) / std
 
 
 def new_intervals(
     predictions: Predictions,
     level: float,
-    distances: NDArray[np.float64] | None,
-    smallest_std: float,
+    residuals: NDArray[np.float64] | None,
+    yardstick: Yardstick,
 ) -> Interval:
-    """Intervals of new rows: by the law of each prediction, or conformal with ``distances``."""
+    """Intervals of new rows: by the law of each prediction, or conformal with ``residuals``."""
     check_level(level)
-    if distances is None:
-        return law_of(predictions).interval(level)
-    return _around(predictions, _factor(distances, level), smallest_std)
+    if residuals is None:
+        return interval_of(predictions, level)
+    return _around(predictions, _tails(_factor, residuals, level), yardstick)
 
 
-def _around(
-    predictions: Predictions, factors: float | NDArray[np.float64], least: float
-) -> Interval:
-    """So many stds, of at least the ``least``, to both sides of each prediction."""
-    law, is_log = _inner_law(predictions)
-    half = factors * np.maximum(law.scale, least)
-    ends = Interval(law.loc - half, law.loc + half)
-    if not is_log:
-        return _possible(ends, predictions)
-    with np.errstate(over="ignore"):
-        return Interval(np.exp(ends.lower), np.exp(ends.upper))
+def _around(predictions: Predictions, factors: Interval, yardstick: Yardstick) -> Interval:
+    """So many stds below and above each prediction."""
+    loc, std, is_log = yardstick.parameters(predictions)
+    # A hair more, so that no rounding leaves out the row that says where an end is.
+    lower, upper = loc - (factors.lower + _HAIR) * std, loc + (factors.upper + _HAIR) * std
+    if is_log:
+        with np.errstate(over="ignore"):
+            lower, upper = np.exp(lower), np.exp(upper)
+    return _possible(Interval(lower, upper), predictions)
 
 
 def _possible(ends: Interval, predictions: Predictions) -> Interval:
@@ -311,12 +367,7 @@ def _possible(ends: Interval, predictions: Predictions) -> Interval:
         between = inner[0] > inner[1]  # two whole numbers, of which the nearest is kept
         nearest = np.round(0.5 * (np.where(between, lower + upper, 0.0)))
         lower, upper = (np.where(between, nearest, end) for end in inner)
-    return Interval(lower, upper)
-
-
-def smallest_std(y: NDArray[np.float64], is_log: bool) -> float:
-    """The least std of a conformal interval: a millionth of the target's, or of its logarithm's."""
-    return _SMALLEST_STD * float(np.std(np.log(y) if is_log else y))
+    return beside_prediction(Interval(lower, upper), predictions)
 
 
 def held_out_inside(
@@ -339,24 +390,28 @@ def held_out_inside(
     _check(scored, level)
     held = held_out(scored) if held is None else held
     if not conformal:
-        pit = law_of(held.predictions).cdf(held.y)
-        return np.abs(2.0 * pit - 1.0) <= level
+        return inside_interval(interval_of(held.predictions, level), held.y)
     calibration = _calibrate(scored, held, by)
     if by is not None and len(np.unique(calibration.part)) == 1:
         half = np.random.default_rng(0).permutation(len(calibration.part)) % 2
         calibration = calibration._replace(part=half)
-    return calibration.distances <= _own_factors(calibration, level)
+    return _inside(scored, held, calibration, level)
+
+
+def _inside(
+    scored: ScoredTable, held: HeldOut, calibration: _Calibration, level: float
+) -> NDArray[np.bool_]:
+    """Which held-out rows lie inside the intervals that other rows say."""
+    factors = _tails(partial(_own_factors, calibration), calibration.residuals, level)
+    return inside_interval(_around(held.predictions, factors, _yardstick(scored)), held.y)
 
 
 def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
     """1 for held-out rows outside the table's own intervals, 0 for others; NaN for classes."""
     if held.classes:
         return np.full(len(held.rows), np.nan)
-    if scored.conformal:
-        misses = ~held_out_inside(scored, scored.level, True, held, scored.by_group)
-    else:
-        misses = np.abs(pit_values(held) - 0.5) > scored.level / 2.0
-    return misses.astype(np.float64)
+    inside = held_out_inside(scored, scored.level, scored.conformal, held, scored.by_group)
+    return (~inside).astype(np.float64)
 
 
 def name_interval(scored: ScoredTable) -> str:
@@ -387,19 +442,13 @@ def conformal_coverage(
         As in `row_intervals`.
     levels : tuple of float
     """
+    held = held_out(scored) if held is None else held
     calibration = _calibrate(scored, held, None)
-    counted = np.ones(len(calibration.rows), bool)
+    judged = np.ones(len(calibration.rows), bool)
     if calibration.in_time and len(np.unique(calibration.part)) > 1:
-        counted = calibration.part > calibration.part.min()
-    n_rows = int(counted.sum())
-    inside = np.array(
-        [
-            (calibration.distances <= _own_factors(calibration, level))[counted].sum()
-            for level in levels
-        ]
-    )
-    low, high = binomial_band(inside, n_rows)
-    return Coverage(np.asarray(levels), inside / n_rows, low, high, n_rows)
+        judged = calibration.part > calibration.part.min()
+    inside = [_inside(scored, held, calibration, level)[judged] for level in levels]
+    return count_coverage(np.stack(inside, axis=1), levels)
 
 
 def with_intervals(
@@ -477,22 +526,17 @@ def _check_weights(scored: ScoredTable, shift: ShiftWeights, by: OwnGroups | Non
         )
 
 
-def _inner_law(predictions: Predictions) -> tuple[Distribution, bool]:
-    """The law of each row, or of its logarithm, and whether it is that."""
-    law = law_of(predictions)
-    return (law.inner, True) if isinstance(law, LogDistribution) else (law, False)
-
-
-def _least_std(predictions: Predictions, training: Prepared) -> float:
-    return smallest_std(training.y[training.known], _inner_law(predictions)[1])
+def _yardstick(scored: ScoredTable) -> Yardstick:
+    training = scored.training
+    return yardstick_of(training.y[training.known], scored.plan.scale)
 
 
 def _calibrate(scored: ScoredTable, held: HeldOut | None, by: OwnGroups | None) -> _Calibration:
     held = held_out(scored) if held is None else held
     group = np.zeros((len(held.rows), 1), np.int64) if by is None else by.held
     part, in_time = _parts(scored, held)
-    distances = conformal_distances(held, scored.training)
-    return _Calibration(held.rows, distances, part, in_time, group)
+    residuals = conformal_residuals(held, _yardstick(scored))
+    return _Calibration(held.rows, residuals, part, in_time, group)
 
 
 def _parts(scored: ScoredTable, held: HeldOut) -> tuple[NDArray[np.int64], bool]:
@@ -515,7 +559,7 @@ def _parts(scored: ScoredTable, held: HeldOut) -> tuple[NDArray[np.int64], bool]
 
 
 def _factor(distances: NDArray[np.float64], level: float) -> float:
-    """Half the width of an interval in stds, by these calibration rows."""
+    """How many stds away an end is, by these calibration rows."""
     rank = conformal_rank(len(distances), level)
     if rank > len(distances):
         return np.inf
@@ -532,9 +576,11 @@ def _weighted_factors(
     return np.append(distances[order], np.inf)[sums.searchsorted(wanted)]
 
 
-def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:
+def _own_factors(
+    calibration: _Calibration, distances: NDArray[np.float64], level: float
+) -> NDArray[np.float64]:
     """The same for each calibration row, by other or earlier parts, or others of its group."""
-    distances, part, group = calibration.distances, calibration.part, calibration.group
+    part, group = calibration.part, calibration.group
     out, parts = np.empty(len(distances)), np.unique(part)
     if len(parts) == 1 and group.shape[1] > 1:
         part = np.arange(len(part)) % _PARTS

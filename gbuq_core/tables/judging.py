@@ -26,7 +26,13 @@ from gbuq_core.tables.columns import (
     single_chunk,
 )
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
+from gbuq_core.tables.predicting import (
+    Predictions,
+    inside_interval,
+    interval_of,
+    law_of,
+    predict_rows,
+)
 from gbuq_core.tables.scoring import ScoredTable, joined
 from gbuq_core.tables.written_dates import date_part, dates_apart
 from gbuq_core.validation import check_number
@@ -346,7 +352,7 @@ def coverage_by_group(
         return group_coverage(held.errors == 0.0, np.minimum(sure, 1.0), *groups)
     check_number("level", level, 0.0, 1.0)
     if inside is None:
-        inside = np.abs(2.0 * pit_values(held) - 1.0) <= level
+        inside = inside_interval(interval_of(held.predictions, level), held.y)
     return group_coverage(inside, level, *groups)
 
 

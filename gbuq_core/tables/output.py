@@ -20,7 +20,7 @@ from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.decimal_marks import FileMark
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.plan import USUAL_LEVEL
-from gbuq_core.tables.predicting import Predictions, law_of, predicted_values, row_errors
+from gbuq_core.tables.predicting import Predictions, interval_of, predicted_values, row_errors
 from gbuq_core.tables.schema import Schema
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def assemble_output(
         protocol["fold"] = pd.Series(fold, dtype="Int64").mask(fold == 0)
     if in_training is not None:
         protocol["in_training"] = in_training
-    interval = None if scored.target.classes else law_of(predictions).interval(USUAL_LEVEL)
+    interval = None if scored.target.classes else interval_of(predictions, USUAL_LEVEL)
     added = added_columns(scored, predictions, interval, protocol)
     renamed = tuple((old, new) for old, new in zip(table.names, names, strict=True) if old != new)
     return *join_columns(own, added, renamed), notices

@@ -15,10 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.boosting.stopping import FEWEST_ROWS, MEAN_WEIGHT
-from gbuq_core.distribution import Distribution, LogDistribution, concatenate, student
+from gbuq_core.distribution import (
+    Distribution,
+    Interval,
+    LogDistribution,
+    concatenate,
+    student,
+)
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS
@@ -330,6 +336,38 @@ def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -
     if part.log_loc is None or part.log_scale is None:
         return student(part.loc, np.sqrt(law_variance(part.uncertainty)), part.df)
     return LogDistribution(student(part.log_loc, part.log_scale, part.df))
+
+
+def interval_of(
+    predictions: Predictions, level: ArrayLike, rows: NDArray[Any] | slice | None = None
+) -> Interval:
+    """The ends of `law_of` rows as they are written: (n_rows,), or (n_rows, k) for k levels."""
+    part = predictions if rows is None else predictions.take(rows)
+    return beside_prediction(law_of(part).interval(level), part)
+
+
+def beside_prediction(ends: Interval, predictions: Predictions) -> Interval:
+    """Ends with the prediction between them where nothing but rounding to whole numbers parts them.
+
+    A mean of 16.31 and an interval from 16 to 16 become 16.31 and 16 to 17.
+    """
+    support = getattr(predictions.law, "support", None)
+    if support is None or not support.whole:
+        return ends
+    loc = predictions.loc.reshape(-1, *[1] * (ends.lower.ndim - 1))
+    lower = np.where(
+        np.abs(ends.lower - loc) <= 0.5, np.minimum(ends.lower, np.floor(loc)), ends.lower
+    )
+    upper = np.where(
+        np.abs(ends.upper - loc) <= 0.5, np.maximum(ends.upper, np.ceil(loc)), ends.upper
+    )
+    return Interval(lower, upper)
+
+
+def inside_interval(ends: Interval, y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which targets (n_rows,) lie between their ends, or on them: of the shape of the ends."""
+    y = y.reshape(-1, *[1] * (ends.lower.ndim - 1))
+    return (ends.lower <= y) & (y <= ends.upper)
 
 
 def trees_of(model: Any) -> Any:

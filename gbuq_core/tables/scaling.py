@@ -73,14 +73,21 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
         return ScaleAdvice(
             f"The smallest value of the target is {known.min():g}, so it has no log scale.", ""
         )
-    plain, logs = float(skew(known)), float(skew(np.log(known)))
-    if not (plain > SKEWED and abs(logs) < plain):
+    if not has_long_tail(known):
         return ScaleAdvice("", "")
+    plain, logs = float(skew(known)), float(skew(np.log(known)))
     return ScaleAdvice(
         "",
         f"The target {shown(target)} is positive with a long tail (skewness {short(plain, 2)}, of "
         f"its logarithm {short(round(logs, 2), 2)}).",
     )
+
+
+def has_long_tail(y: NDArray[np.float64]) -> bool:
+    """Whether targets are positive and skewed to the right, and their logarithms are less so."""
+    if not y.min() > 0.0 or not (plain := float(skew(y))) > SKEWED:
+        return False
+    return abs(float(skew(np.log(y)))) < plain
 
 
 def check_scale(scale: str, y: NDArray[np.float64], target: Target) -> None:

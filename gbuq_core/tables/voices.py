@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ class TableLaw(NamedTuple):
 
     weights: dict[str, float]  # of each voice, as a mean over the models
     support: str  # of a regression, else empty
-    resolution: float | None  # the step of a regression's targets, else None
+    resolution: float | None  # the step of a regression's targets, NaN without one, else None
 
 
 def law_found(models: Sequence[FittedModel]) -> TableLaw | None:
@@ -81,8 +82,11 @@ def law_found(models: Sequence[FittedModel]) -> TableLaw | None:
         name: sum(law.weights_[name] for law in laws) / len(laws) for name in laws[0].weights_
     }
     if not hasattr(laws[0], "support_"):
-        return TableLaw(weights, "", float("nan"))
-    return TableLaw(weights, " ".join(laws[0].describe()), laws[0].resolution_)
+        return TableLaw(weights, "", None)
+    step = laws[0].resolution_
+    if round(step / 10.0 ** math.floor(math.log10(step)), 6) not in (1.0, 2.0, 5.0):
+        step = 1.0 if laws[0].support_.whole else math.nan  # the finest that scores tell apart
+    return TableLaw(weights, " ".join(laws[0].describe()), step)
 
 
 _VOICES = {
@@ -109,5 +113,7 @@ def describe_law(models: Sequence[FittedModel]) -> list[str]:
     if missing:
         sentences.append(f"Rows like a row have no say in it. {missing}")
     if law.support:
-        sentences.append(f"{law.support} Its values differ by steps of {short(law.resolution)}.")
+        step = law.resolution
+        steps = f" Its values differ by steps of {short(step)}." if step and step == step else ""
+        sentences.append(law.support + steps)
     return sentences

@@ -72,6 +72,7 @@ def test_what_is_missing_is_said_and_can_be_changed(folder, capsys):
     noted = notices(capsys, folder, "--keep-words", "risk", "--missing", "gap=-999")
     assert "risk" not in noted
     assert "gap" not in noted  # -999.0 is -999, so it is no suspect any more
+    assert "-999" not in notices(capsys, folder, "--missing", "gap=-999", "--missing", "gap=x")
     noted = notices(capsys, folder, "--missing", "gap=-998")
     assert 'No cell of the column "gap" is "-998"' in noted
 

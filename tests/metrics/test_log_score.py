@@ -13,6 +13,12 @@ CASES = {
     "fives": (np.arange(40) * 5.0, 5.0),
     "one odd value in 200": (np.r_[np.arange(199.0), 0.123], 1.0),
     "three odd values in 200": (np.r_[np.arange(197.0), 0.5, 1.5, 2.5], 0.5),
+    "claims, most of them none": (
+        np.r_[np.zeros(990), 640, 1602, 2000, 2435, 5500, 7000, 8051, 9000, 9500, 9999],
+        1.0,
+    ),
+    "a usual value": (np.r_[np.full(995, 2.5), 1.01, 2.33, 3.14, 4.57, 6.29], 0.01),
+    "halves with two slips": (np.r_[np.arange(1000) % 40 / 2.0, 3.14, 2.71], 0.5),
     "constant": (np.ones(5), 1.0),
     "hundreds": (np.array([100.0, 300.0, 1200.0]), 100.0),
 }

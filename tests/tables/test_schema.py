@@ -331,6 +331,23 @@ def test_a_mistyped_name_is_answered_with_near_ones():
 SEATS = ["3E8", "6E2", "2E7", "7E1"] * 10
 
 
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        (["1.000000000000000000e+00", "0.000000000000000000e+00"], ["1", "0"]),
+        (["2.500000000000000000e-01", "1"], ["0.25", "1"]),
+        (["1.0000000000000000000", "2"], ["1", "2"]),
+        (["100000000000000000000", "2"], ["100000000000000000000", "2"]),
+        (["1.234567890123456789e+00", "2"], ["1.234567890123456789e+00", "2"]),
+    ],
+)
+def test_numbers_that_are_classes_have_short_names(written, labels):
+    table = table_of(kind=[*written, *written * 20], x=range(len(written) * 21))
+    schema = edit_schema(table, infer_schema(table), {"kind": "category"})
+    array = single_chunk(table.data, "kind")
+    assert list(as_categories(array, schema.column("kind")).categories) == labels
+
+
 def test_codes_that_look_like_exponents_stay_codes():
     table = table_of(seat=SEATS, x=COUNT, y=COUNT)
     for schema in (

@@ -19,7 +19,10 @@ from gbuq_core.tables import (
     prepare_training,
     row_intervals,
     score_table,
+    with_intervals,
 )
+from gbuq_core.tables.evaluating import COVERAGE_LEVELS
+from gbuq_core.tables.output import interval_names
 from gbuq_core.tables.scoring import judge_rows_left_out
 from gbuq_core.tables.settling import MOST_ROWS_STACKED, settle_plan
 
@@ -59,6 +62,21 @@ def test_ends_of_intervals_are_values_that_the_target_can_have(scored):
     assert any("The target is a whole number from 0" in what for what in scored.notices)
     few = law_of(scored.predictions, np.array([5, 80, 2])).interval(0.9)
     np.testing.assert_array_equal(np.stack(few, axis=1), ends[[5, 80, 2]])
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.4, 3.0])
+def test_rounding_alone_parts_no_prediction_from_its_ends(spread):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 40, (2, 120))
+    y = np.round(a + b + 60 + spread * rng.normal(size=120)).astype(int)
+    scored = score_table(as_table(pd.DataFrame({"a": a, "b": b, "y": y})), "y", plan=QUICK)
+    for level, said in zip(COVERAGE_LEVELS, scored.scores.coverage.observed, strict=True):
+        for conformal in (False, True):
+            frame = with_intervals(scored, level, conformal).frame
+            lower, upper = (frame[name] for name in interval_names(level))
+            assert ((lower <= y) & (y <= upper)).mean() == said or conformal
+            inside = (lower <= frame.prediction) & (frame.prediction <= upper)
+            assert inside.mean() > 0.97  # a mixture may have a mean outside of its middle half
 
 
 def test_conformal_intervals_end_on_possible_values_too(scored):
