@@ -6,25 +6,21 @@ that hold the target in other words, and columns that are equal to a tree.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gbuq_core.metrics import auroc
-from gbuq_core.presentation import counted, listed, percent, shown
+from gbuq_core.presentation import counted, listed, shown
+from gbuq_core.tables.censoring import censored_times
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import Column
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.leaking import MOST_ROWS, codes_of, find_leaks, ranks_of
 from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.splitting import ROW_ORDER, is_named_id, parts_of_time, warn_of_dates
 
-_MOST_ROWS = 100_000
-_NEAR = 0.999  # correlation, AUROC or share of rows from which a column gives the target away
-_FEWEST_KNOWN = 20  # rows with a value, before those alone show anything
-_FEWEST_ASIDE = 5  # rows of a class, or with or without a value
-_ERRORS_LEFT = 0.1  # of those of always guessing the usual class, at most
 _FEWEST_COPIES = 0.005  # of the rows
 _FEWEST_BUT_SEVERAL = 0.1  # in all but several columns, of which some may be no counters
 _COUNTS, _MOST_COUNTERS = 0.9, 20  # distinct values of a counter (share of the rows); columns
@@ -103,17 +99,20 @@ def _repeats(column: Column, schema: Schema) -> bool:
 
 
 def split_warnings(table: Table, prepared: Prepared) -> list[str]:
-    r"""Reasons why a random split of this table flatters the scores; empty if none was found.
+    r"""Reasons why scores of this table, or its predictions, mislead; empty if none was found.
 
     Looks at the first 100,000 rows.
 
     - Dates among the features of a table that is not split by time.
     - Copies: rows that are equal in all features and the target, or in all but those that count
       rows, at least 0.5 % of all and ten times as many as after each column was shuffled by itself.
+    - Times that may be cut off: a column such as "died" beside a target such as "days".
     - Leaks, over the rows where the column has a value: a number that orders the rows as the target
       does (rank correlation or AUROC of at least 0.999); categories that give the class in 99.9 %
-      of the rows of another half, or averages that have a correlation of 0.999 with the target
-      there; and cells that are missing or not by the target.
+      of the rows of another half, or three quarters of its entropy, or averages that have a
+      correlation of 0.999 with the target there; cells that are missing or not by the target; and
+      sums, differences, products and ratios of up to three columns that have an R2 above 0.999 on
+      rows that they were not chosen by.
     - Duplicate columns: two columns that part or order the rows in the same way.
 
     Parameters
@@ -130,13 +129,14 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     >>> split_warnings(table, prepare_training(table, infer_schema(table), "y"))[-1]
     'The column "z" orders the rows exactly as the target does: ...'
     """
-    X = prepared.X.iloc[:_MOST_ROWS]
-    y = prepared.y[:_MOST_ROWS]
+    X = prepared.X.iloc[:MOST_ROWS]
+    y = prepared.y[:MOST_ROWS]
     names = {feature.name: feature.column for feature in prepared.features}
     return [
         *_dates(prepared),
         *_copies(X, y, names),
-        *_leaks(X, y, bool(prepared.target.classes), names),
+        *censored_times(table, prepared),
+        *map(str, find_leaks(prepared)),
         *_duplicate_columns(X, names),
     ]
 
@@ -152,7 +152,7 @@ def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> l
     known = ~np.isnan(y)
     if not X.shape[1] or not known.any():
         return []
-    cells = np.column_stack([*(_codes(X[name]) for name in X.columns), _ranks(y)])[known]
+    cells = np.column_stack([*(codes_of(X[name]) for name in X.columns), ranks_of(y)])[known]
     rng = np.random.default_rng(0)
     hashed = _hashed(cells)
     shuffled = _hashed(np.column_stack([rng.permutation(column) for column in cells.T]))
@@ -197,153 +197,12 @@ def _n_repeated(hashed: NDArray[np.uint64], apart: list[int]) -> int:
     return int(count[count > 1].sum())
 
 
-def _leaks(
-    X: pd.DataFrame, y: NDArray[np.float64], is_class: bool, names: dict[str, str]
-) -> list[str]:
-    known = ~np.isnan(y)
-    target = y[known]
-    sentences = []
-    for name in X.columns:
-        values = X[name][known]
-        if isinstance(values.dtype, pd.CategoricalDtype):
-            missing = values.isna().to_numpy()
-            what = _said_by_category(_codes(values), target, is_class)
-        else:
-            numbers = values.to_numpy(np.float64)
-            missing = np.isnan(numbers)
-            what = ""
-            if not missing.any():
-                what = _said_by_number(numbers, target, is_class)
-            elif _are_enough(target[~missing], is_class):
-                what = _said_by_number(numbers[~missing], target[~missing], is_class)
-                what += f" in the {(~missing).sum():,} rows where it has a value" if what else ""
-        what = what or _said_by_missing(missing, target, is_class)
-        if what:
-            sentences.append(
-                f"The column {shown(names[str(name)])} {what}: leave it out unless it is known "
-                "before the target is."
-            )
-    return list(dict.fromkeys(sentences))
-
-
-def _are_enough(target: NDArray[np.float64], is_class: bool) -> bool:
-    """Whether some of the rows, and those of each class among them, show more than chance."""
-    if len(target) < _FEWEST_KNOWN:
-        return False
-    return not is_class or bool(np.unique(target, return_counts=True)[1].min() >= _FEWEST_ASIDE)
-
-
-def _said_by_category(codes: NDArray[np.int64], target: NDArray[np.float64], is_class: bool) -> str:
-    """How categories give the target away; empty if they do not."""
-    if not is_class:
-        if _told_by_average(codes, target) < _NEAR:
-            return ""
-        return "gives the target almost without error"
-    right, usual = _told_by_category(codes, target)
-    if right < _NEAR or 1.0 - right > _ERRORS_LEFT * (1.0 - usual):
-        return ""
-    rare = " whose value other rows have" if (np.bincount(codes + 1) == 1).any() else ""
-    return f"gives the class in {percent(right, 1)} of the rows{rare}"
-
-
-def _said_by_number(
-    values: NDArray[np.float64], target: NDArray[np.float64], is_class: bool
-) -> str:
-    """How numbers give the target of their rows away; empty if they do not."""
-    if is_class:
-        near = _told_by_number(values, target) >= _NEAR
-        return "parts the classes almost without error" if near else ""
-    share = _rank_correlation(values, target)
-    if share >= 1.0 - 1e-12:
-        return "orders the rows exactly as the target does"
-    return "orders the rows almost as the target does" if share >= _NEAR else ""
-
-
-def _said_by_missing(
-    missing: NDArray[np.bool_], target: NDArray[np.float64], is_class: bool
-) -> str:
-    """How missing cells give the target away; empty if they do not."""
-    if min(missing.sum(), (~missing).sum()) < _FEWEST_ASIDE:
-        return ""
-    if is_class:
-        right, usual = _told_by_category(missing.astype(np.int64), target)
-        if 1.0 - right > _ERRORS_LEFT * (1.0 - usual):
-            return ""
-        return f"is missing or not by the class in {percent(right, 1)} of the rows"
-    above = auroc(missing, target)
-    apart = max(above, 1.0 - above)
-    if apart < _NEAR:
-        return ""
-    only = "only" if apart == 1.0 else "almost only"
-    return f"is missing {only} where the target is {'high' if above > 0.5 else 'low'}"
-
-
-def _told_by_category(
-    codes: NDArray[np.int64], classes: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Shares of right classes on another half: the usual one of each category, and of all."""
-    right = usual = n_seen = 0
-    for learnt, judged in _both_halves(len(codes)):
-        counts = pd.crosstab(codes[learnt], classes[learnt])
-        guessed = pd.Series(codes[judged]).map(counts.idxmax(axis=1)).to_numpy(np.float64)
-        seen = ~np.isnan(guessed)
-        n_seen += int(seen.sum())
-        right += int((guessed == classes[judged]).sum())
-        usual += int((classes[judged] == counts.sum().idxmax())[seen].sum())
-    return (right / n_seen, usual / n_seen) if n_seen >= 0.5 * len(codes) else (0.0, 0.0)
-
-
-def _told_by_average(codes: NDArray[np.int64], target: NDArray[np.float64]) -> float:
-    """Correlation of a target with the averages of its categories on another half."""
-    averages = np.full(len(codes), np.nan)
-    for learnt, judged in _both_halves(len(codes)):
-        mean = pd.Series(target[learnt]).groupby(codes[learnt]).mean()
-        averages[judged] = pd.Series(codes[judged]).map(mean).to_numpy(np.float64)
-    seen = ~np.isnan(averages)
-    if seen.sum() < max(_FEWEST_KNOWN, 0.5 * len(codes)):
-        return 0.0
-    variance = target[seen].var()
-    if variance == 0.0:
-        return 0.0
-    explained = 1.0 - ((target[seen] - averages[seen]) ** 2).mean() / variance
-    return float(np.sqrt(max(explained, 0.0)))
-
-
-def _both_halves(n_rows: int) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Which rows are learnt from and judged, each random half by the other one."""
-    first = np.random.default_rng(0).permutation(n_rows) % 2 == 0
-    return [(first, ~first), (~first, first)]
-
-
-def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -> float:
-    """The lowest AUROC over classes of a number, or of its distance from theirs."""
-    codes = np.unique(classes)
-    if len(codes) < 2:
-        return 0.0
-    worst = 1.0
-    for code in codes:
-        mine = classes == code
-        distance = -np.abs(values - np.median(values[mine]))
-        above = auroc(mine, values)
-        worst = min(worst, max(above, 1.0 - above, auroc(mine, distance)))
-        if worst < _NEAR:
-            break
-    return worst
-
-
-def _rank_correlation(values: NDArray[np.float64], target: NDArray[np.float64]) -> float:
-    if values.min() == values.max() or target.min() == target.max():
-        return 0.0
-    first, second = (pd.Series(part).rank().to_numpy(np.float64) for part in (values, target))
-    return float(abs(np.corrcoef(first, second)[0, 1]))
-
-
 def _duplicate_columns(X: pd.DataFrame, names: dict[str, str]) -> list[str]:
     first: dict[bytes, str] = {}
     same: dict[str, list[str]] = {}
     for name in X.columns:
         column = names[str(name)]
-        codes = _codes(X[name])
+        codes = codes_of(X[name])
         if not isinstance(X[name].dtype, pd.CategoricalDtype) and (codes >= 0).any():
             top = codes.max()
             codes = min(codes, np.where(codes < 0, codes, top - codes), key=lambda c: c.tobytes())
@@ -360,17 +219,3 @@ def _duplicate_columns(X: pd.DataFrame, names: dict[str, str]) -> list[str]:
         for name, copies in same.items()
         if copies
     ]
-
-
-def _codes(values: Any) -> NDArray[np.int64]:
-    """Codes of categories, or dense ranks of numbers; -1 for missing."""
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        return values.cat.codes.to_numpy().astype(np.int64)
-    return _ranks(values.to_numpy(np.float64))
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    known = ~np.isnan(values)
-    codes = np.full(len(values), -1, np.int64)
-    codes[known] = np.unique(values[known], return_inverse=True)[1]
-    return codes
