@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 
 
-def part_ranks(reference, values):
-    """The share of a part's reference values below each value, part by part."""
+def part_ranks(reference, values, own=0):
+    """The share of a part's other reference values below each value, part by part."""
     return [
-        [sum(other < value for other in part) / len(part) for value in row]
+        [min(sum(other < value for other in part) / max(1, len(part) - own), 1) for value in row]
         for part, row in zip(reference, values, strict=True)
     ]
 
@@ -22,19 +22,24 @@ def keys(ranks, n):
 
 
 def new_scores(reference, values):
-    """For each new row the share of the reference rows that are more familiar."""
-    known = keys(part_ranks(reference, reference), len(reference[0]))
-    return [
-        sum(score < key for score in known) / len(known)
-        for key in keys(part_ranks(reference, values), len(reference[0]))
-    ]
+    """For each new row the share of the reference rows that are more familiar; 1 beyond all."""
+    ranks = part_ranks(reference, values)
+    shares = _shares(reference, keys(ranks, len(reference[0])))
+    tops = [max(row) for row in zip(*ranks, strict=True)]
+    return [1.0 if top == 1 else share for top, share in zip(tops, shares, strict=True)]
 
 
 def reference_scores(reference):
-    """The same of the reference rows themselves, equal ones in the middle of their places."""
-    known = keys(part_ranks(reference, reference), len(reference[0]))
+    """The same of the reference rows among the others."""
+    ranks = part_ranks(reference, reference, own=1)
+    return _shares(reference, keys(ranks, len(reference[0])))
+
+
+def _shares(reference, found):
+    """The share of the reference rows below each key; equal ones in the middle of their places."""
+    known = keys(part_ranks(reference, reference, own=1), len(reference[0]))
     return [
-        sum((score < key) + 0.5 * (score == key) for score in known) / len(known) for key in known
+        sum((score < key) + 0.5 * (score == key) for score in known) / len(known) for key in found
     ]
 
 

@@ -6,8 +6,7 @@ SMALL = {
     "gbuq_core.unfamiliarity.parts": {
         "N_MODELS": 2, "N_MODEL_TREES": 10, "_AFFINITY_TREES": 20, "_NOVELTY_TREES": 20,
     },
-    "gbuq_core.unfamiliarity.score": {"N_FOLDS": 2},
-    "gbuq_core.tables.drifting": {"N_FOLDS": 2},
+    "gbuq_core.unfamiliarity.splits": {"_PARTS": [(0,), (1,)]},
     "gbuq_core.tables.unfamiliar": {"_RESAMPLES": 20},
     "gbuq_core.tables.same_units": {"_N_TREES": 20},
 }  # fmt: skip

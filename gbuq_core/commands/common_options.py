@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def add_common(add: Callable[..., Any], *, trains: bool = True) -> None:
 def shows_progress(options: argparse.Namespace) -> bool:
     """Whether somebody looks at the standard error, where progress is told."""
     return sys.stderr.isatty() and not options.quiet
+
+
+def seconds_since(options: argparse.Namespace) -> float:
+    """How long the whole command has taken so far, from its first option on."""
+    return time.perf_counter() - float(options.began)
 
 
 def check_json(options: argparse.Namespace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from gbuq_core import projects, tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.combinations import check_task
-from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
+from gbuq_core.commands.common_options import (
+    add_common,
+    check_json,
+    say_notes,
+    seconds_since,
+    shows_progress,
+)
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import (
     add_intervals,
@@ -80,7 +85,6 @@ def run(options: argparse.Namespace) -> None:
     check_files(options)
     check_level(options.level)
     plan = plan_of(options)
-    began = time.perf_counter()
 
     def work(job: Job) -> tuple[tables.Table, projects.Project, bytes]:
         table, _ = read(options)
@@ -102,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
     write_file(out, content)
     notices = (*why_alone(options), *table.notices, *project.notices)
     say_notes(notices, options)
-    seconds = time.perf_counter() - began
+    seconds = seconds_since(options)
     if options.json:
         print_json(_record(project, notices, options.out, len(content), seconds))
     elif not options.quiet and not is_standard_output(out):

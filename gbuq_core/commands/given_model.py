@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gbuq_core import given_models, lenses, tables
 from gbuq_core.commands.combinations import check_task
-from gbuq_core.commands.common_options import say_notes, shows_progress
+from gbuq_core.commands.common_options import say_notes, seconds_since, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.score_words import scores_record
@@ -157,7 +157,7 @@ def _record(judged: tables.GivenTable, options: argparse.Namespace) -> dict[str,
         "added_columns": scored.added.names,
         "warnings": list(judged.warnings),
         "notices": list(judged.notices),
-        "seconds": scored.seconds,
+        "seconds": seconds_since(options),
     }
 
 
@@ -169,4 +169,4 @@ def _report(judged: tables.GivenTable, options: argparse.Namespace) -> None:
     say(judged.matched.model.summary)
     if judged.scored.new_scores is not None or options.new is None:
         say(tables.describe_given(judged))
-    say(f"Wrote {len(judged.frame):,} rows to {options.out} in {judged.scored.seconds:.1f} s.")
+    say(f"Wrote {len(judged.frame):,} rows to {options.out} in {seconds_since(options):.1f} s.")

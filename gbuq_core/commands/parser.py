@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -58,7 +59,9 @@ def run_command(arguments: Sequence[str] | None, prog: str, version: str) -> int
     warnings.simplefilter("ignore")
     try:
         try:
+            began = time.perf_counter()
             options = _parse(parser, typed)
+            options.began = began
             code = options.run(options)
         except SystemExit:  # of --help
             _flush()

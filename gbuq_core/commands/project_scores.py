@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gbuq_core import projects, tables
 from gbuq_core.commands.cluster_options import workers
-from gbuq_core.commands.common_options import say_notes, shows_progress
+from gbuq_core.commands.common_options import say_notes, seconds_since, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import check_project, opened, tables_to_score
@@ -48,11 +47,10 @@ def score_by_project(options: argparse.Namespace) -> None:
     out = Path(options.out)
     check_project(options, ["out", "unfamiliarity", "sql", "url", "conformal_shift"])
     check_out(out, inputs_of(options))
-    began = time.perf_counter()
     with workers(options) as there:
         scored: _Scored = watched(lambda job: _score(options), shows_progress(options), there)
     write_rows(out, scored.frame)
-    seconds = time.perf_counter() - began
+    seconds = seconds_since(options)
     if options.json:
         print_json(_record(scored, options, seconds))
         return

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from gbuq_core import tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
-from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
+from gbuq_core.commands.common_options import (
+    add_common,
+    check_json,
+    say_notes,
+    seconds_since,
+    shows_progress,
+)
 from gbuq_core.commands.given_model import add_given, score_given
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import add_intervals, add_model, why_alone
@@ -209,7 +215,7 @@ def _record(
         "added_columns": scored.added.names,
         "warnings": list(warned),
         "notices": [*why_alone(options), *scored.notices],
-        "seconds": scored.seconds,
+        "seconds": seconds_since(options),
     }
 
 
@@ -228,7 +234,7 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
     if scored.protocol == "new_file":
         say(f"Drift: {tables.describe_drift(tables.measure_drift(scored, scored.plan.seed))}")
         say(f"Exchangeability: {_shift_line(scored)}")
-    say(f"Wrote {len(scored.frame):,} rows to {out} in {scored.seconds:.1f} s.")
+    say(f"Wrote {len(scored.frame):,} rows to {out} in {seconds_since(options):.1f} s.")
 
 
 def _shift_line(scored: tables.ScoredTable) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gbuq_core import streaming, tables
 from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.combinations import check_task
-from gbuq_core.commands.common_options import say_notes, shows_progress
+from gbuq_core.commands.common_options import say_notes, seconds_since, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
@@ -153,7 +153,7 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
         "rows_outside": scored.n_outside,
         "notices": scored.notices,
         "warnings": scored.warnings,
-        "seconds": scored.seconds,
+        "seconds": seconds_since(options),
     }
 
 
@@ -183,4 +183,4 @@ def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> No
     where = (
         f"{counted(scored.n_parts, 'part')} in {options.out}" if scored.directory else (options.out)
     )
-    print(f"Wrote {scored.n_rows:,} rows to {where} in {scored.seconds:.1f} s.")
+    print(f"Wrote {scored.n_rows:,} rows to {where} in {seconds_since(options):.1f} s.")

@@ -32,7 +32,6 @@ from gbuq_core.tables.cleaning import Feature, Prepared
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 from gbuq_core.tables.written_dates import DATE_PARTS, dates_apart
-from gbuq_core.unfamiliarity.score import N_FOLDS
 
 SMOOTHING = 0.5  # rows added to each bin of each file, so that no share is 0
 MODERATE, LARGE = 0.1, 0.25  # PSI by convention: below, between, above
@@ -43,7 +42,6 @@ _HEAVY = 0.1  # a value held by as many rows has a bin of its own
 _MOST_LEVELS = 20
 _DRAWS, _LEVEL = 400, 0.95
 _NAMED = 3
-_ROUNDING = 1e-9  # of a mean over folds
 _UNFAMILIARITY_EDGES = np.linspace(0.0, 1.0, N_BINS + 1)
 
 
@@ -733,12 +731,12 @@ def _chance(
 
 def _is_foreign(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Rows that are less familiar than every held-out row."""
-    return scores > 1.0 - _ROUNDING
+    return scores >= 1.0
 
 
 def _usual_foreign(unfamiliarity: TableUnfamiliarity) -> float:
     """The most rows that are usually beyond the largest of n held-out values: each 1 in n + 1."""
-    return 1.0 / (max(len(unfamiliarity.estimator.held_out_.score) // N_FOLDS, 1) + 1)
+    return 1.0 / (unfamiliarity.estimator.n_ordinary + 1)
 
 
 def _rows_in(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -30,6 +30,7 @@ from gbuq_core.tables.scoring import ScoredTable, ShiftWeights
 LEVEL = 0.05
 FEWEST_EFFECTIVE = 100  # rows of equal weight: their coverage varies by three per cent
 LARGEST_WEIGHT = 20.0  # and 1 / 20 is the smallest
+_ALIKE = 0.99  # share of the held-out rows: weights that leave more of them change nothing
 _FEWEST_ROWS = 20  # of a file
 _N_FOLDS = 5
 _MOST_LEARNT = 20_000  # rows of both files that a classifier learns from
@@ -89,6 +90,8 @@ def measure_shift(scored: ScoredTable, seed: int = 0) -> ShiftWeights:
     why = ""
     if why_no_coverage(scored):
         why = "Many of its rows are unlike all of the first file, and no weights reach them"
+    elif n_effective > _ALIKE * len(held):
+        why = "The difference is so small that weights would change next to nothing"
     elif n_effective < FEWEST_EFFECTIVE:
         why = (
             f"For the second file, {len(held):,} held-out rows are worth only {n_effective:.0f} of "
@@ -156,13 +159,17 @@ def describe_shift(weights: ShiftWeights) -> str:
 
 
 def _numbers(first: pd.DataFrame, second: pd.DataFrame) -> NDArray[np.float64]:
-    """The rows of both files as numbers; categories by how frequent they are."""
+    """The rows of both files as numbers; categories by how frequent they are in both together.
+
+    Equally frequent ones are in the order of their names: nothing depends on whose rows come first.
+    """
     columns = []
     for name in first.columns:
         parts = [first[name], second[name]]
         if isinstance(first[name].dtype, pd.CategoricalDtype):
             both = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-            places = {level: k for k, level in enumerate(both.value_counts().index)}
+            counts = both.value_counts().sort_index().sort_values(ascending=False, kind="stable")
+            places = {level: k for k, level in enumerate(counts.index)}
             columns.append(both.map(places).to_numpy(np.float64))
         else:
             columns.append(np.concatenate([part.to_numpy(np.float64) for part in parts]))

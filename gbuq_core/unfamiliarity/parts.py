@@ -56,9 +56,9 @@ class Learning(NamedTuple):
 class _Beyond:
     """Measures whose values are distances: twice the largest value is twice as far."""
 
-    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
-        """Values over the largest value of the reference rows."""
-        return np.maximum(values, 0.0) / most if most > 0.0 else np.zeros(len(values))
+    def distances(self, rows: EncodedRows, values: NDArray[np.float64]) -> Any:
+        """The values."""
+        return np.maximum(values, 0.0)
 
 
 class RangePart:
@@ -87,8 +87,8 @@ class RangePart:
         """The largest of a row's columns, (n,)."""
         return self.shares(rows).max(axis=1, initial=0.0)
 
-    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
-        """Distance to the middle of the range, in halves of the range."""
+    def distances(self, rows: EncodedRows, values: NDArray[np.float64]) -> Any:
+        """To the middle of the range, in halves of the range."""
         space = self._space
         half = 0.5 * space.high - 0.5 * space.low
         usable = half > 0.0
@@ -258,7 +258,7 @@ class AffinityPart:
         """The k rows of the fold that share most leaves with each row."""
         return nearest(self._leaves, self._leaf_matrix(rows.matrix), k, n_jobs=self._n_jobs)
 
-    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
+    def distances(self, rows: EncodedRows, values: NDArray[np.float64]) -> Any:
         """Zeros: rows that share no leaf are as far as it can tell."""
         return np.zeros(len(values))
 

@@ -27,16 +27,22 @@ class Reference(NamedTuple):
 def make_reference(values: NDArray[np.float64]) -> Reference:
     """From the measures (n_parts, n) of the held-out rows."""
     ordered = np.sort(values, axis=1)
-    return Reference(ordered, np.sort(join_ranks(part_ranks(ordered, values), values.shape[1])))
+    joint = join_ranks(part_ranks(ordered, values, own=True), values.shape[1])
+    return Reference(ordered, np.sort(joint))
 
 
-def part_ranks(ordered: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def part_ranks(
+    ordered: NDArray[np.float64], values: NDArray[np.float64], *, own: bool = False
+) -> NDArray[np.float64]:
     """The share of the reference rows that lie below each value, (n_parts, n_rows).
 
-    Only what is larger than the largest value of the reference rows has rank 1.
+    Reference rows, which are their ``own``, are ranked among the others, as new rows are among all.
+    Only what is larger than the largest value of the others has rank 1.
     """
+    n_others = max(1, ordered.shape[1] - own)
     pairs = zip(ordered, values, strict=True)
-    return np.stack([np.searchsorted(part, row) / len(part) for part, row in pairs])
+    below = np.stack([np.searchsorted(part, row) for part, row in pairs])
+    return np.minimum(below / n_others, 1.0)
 
 
 def join_ranks(ranks: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -55,14 +61,14 @@ def join_ranks(ranks: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     return np.round((1.0 / (1.0 - ranks + 0.5 / n)).sum(axis=0), 7)
 
 
-def rank_rows(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The share of the reference rows with a smaller joint rank, (n_rows,) from 0 to 1."""
-    n = len(reference.joint)
-    return np.searchsorted(reference.joint, join_ranks(ranks, n)) / n
+def rank_rows(
+    reference: Reference, ranks: NDArray[np.float64], *, own: bool = False
+) -> NDArray[np.float64]:
+    """The share of the reference rows with a smaller joint rank, (n_rows,) from 0 to 1.
 
-
-def rank_among(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same for reference rows, which lie among themselves: equal rows share a middle rank."""
+    Half of the equal ones count. A new row that is beyond all by one measure gets 1.
+    """
     joint, n = join_ranks(ranks, len(reference.joint)), len(reference.joint)
     below, upto = (np.searchsorted(reference.joint, joint, side=s) for s in ("left", "right"))
-    return 0.5 * (below + upto) / n
+    score = 0.5 * (below + upto) / n
+    return score if own else np.where(ranks.max(axis=0) >= 1.0, 1.0, score)

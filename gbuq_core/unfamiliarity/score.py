@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import betainc
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
-from gbuq_core.array_checks import check_same_length
 from gbuq_core.boosting.plan import tree_work
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
@@ -43,7 +42,6 @@ from gbuq_core.unfamiliarity.ranks import (
     Reference,
     make_reference,
     part_ranks,
-    rank_among,
     rank_rows,
 )
 from gbuq_core.unfamiliarity.rows import (
@@ -58,22 +56,19 @@ from gbuq_core.unfamiliarity.rows import (
     learn_space,
     read_rows,
 )
+from gbuq_core.unfamiliarity.splits import FEWEST_ROWS, Split, make_splits
 from gbuq_core.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from gbuq_core.figures.canvas.panels import PanelSheet
     from gbuq_core.figures.curves import Curves
 
-N_FOLDS = 5
-FEWEST_ROWS = 10
-MOST_ROWS_IN_FOLDS = 10_000
-MOST_SAMPLED = 20_000
 _MODEL_DEPTH = 6
 MOST_MODEL_WORK = 5e9  # of the trees of all folds, as `tree_work` counts it
 _TO_BLAME = 0.5  # of what the columns add: less, and no single one is to blame
-_SPLITS = 11  # a seed
 _TASKS = ("regression", "classification")
 _BY_ROW = ("score", "times_beyond", "ranks", "values")
+_CERTAIN = 2.0  # the farthest row is at most as many times as far as the second one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +80,8 @@ class Unfamiliarity:
     score : ndarray of shape (n_rows,)
         0 to 1, even on ordinary rows: a tenth of them is above 0.9.
     times_beyond : ndarray of shape (n_rows,)
-        How many times as far as the farthest held-out row, by the measure that says most; seldom
-        above 2 for ordinary rows. It sorts the rows whose score is 1.
+        How many times as far as the farthest held-out row, by the measure that says most; above 1
+        for fewer than one in a hundred ordinary rows. It sorts the rows whose score is 1.
     parts : tuple of str
         The measures in use.
     ranks : ndarray of shape (n_rows, n_parts)
@@ -194,27 +189,36 @@ class Fold(NamedTuple):
         return self._replace(space=space)
 
 
+class _Judged(NamedTuple):
+    """What a fold says of rows, or the mean of what several say."""
+
+    score: NDArray[np.float64]  # (n,): the share of its reference rows that are more familiar
+    distances: NDArray[np.float64]  # (n, n_parts)
+    ranks: NDArray[np.float64]  # (n, n_parts)
+    values: NDArray[np.float64]  # (n, n_parts)
+
+    @staticmethod
+    def mean(folds: Sequence[_Judged]) -> _Judged:
+        """Of the same rows."""
+        return _Judged(*(np.mean(arrays, axis=0) for arrays in zip(*folds, strict=True)))
+
+
 class _Fitted(NamedTuple):
     """A fold, and the rows that it did not learn from with what it says of them."""
 
     fold: Fold
-    judged: list[tuple[NDArray[np.int64], Unfamiliarity]]
-
-
-class _Split(NamedTuple):
-    """Rows to learn from, rows that say what is ordinary, and rows that this fold scores."""
-
-    learnt: NDArray[np.int64]
-    reference: NDArray[np.int64]
-    others: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    judged: _Judged
 
 
 class UnfamiliarityScore(Savable, BaseEstimator):
     """How unlike the training rows a row is, from 0 to 1.
 
-    Several measures that know what is unfamiliar are learnt on four of five folds and ranked among
-    the rows of the fifth. The largest rank counts most, and the result is ranked once more among
-    these rows, so the score is even on ordinary rows. A new row gets the mean over the five folds.
+    Several measures that know what is unfamiliar are learnt from six tenths of the rows and ranked
+    among the others. The largest rank counts most, and the result is ranked once more among these
+    rows. There are five such folds, and each row is left out by two of them. A new row gets the
+    mean over the five. How much two folds agree about rows that neither learnt from says how much
+    less a mean varies than one of them, and the score is even on ordinary rows after all.
 
     - **range**: numbers outside the range of the training rows, new categories, new gaps.
     - **novelty**: MACAU's, the distance to the training rows in the same leaves of a forest.
@@ -255,8 +259,9 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     The folds depend on the targets only, not on ``random_state``: rows sorted by target are dealt
     in turn.
 
-    Above 10,000 rows, there are two samples of at most 20,000 rows each in place of folds, with the
-    same distribution of targets: measures learnt on either are ranked on the other.
+    Above 10,000 rows, there are three samples of at most 20,000 rows each in place of folds, with
+    the same distribution of targets: measures learnt on either of the first two are ranked on the
+    other and on the third.
 
     References
     ----------
@@ -283,8 +288,9 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     _columns: Columns
     _raw: RawRows
     _folds: list[Fold]
-    _fold_of: np.ndarray
-    _in_reference: np.ndarray
+    _judges: np.ndarray
+    _agreement: float
+    _farthest: np.ndarray
     offset_ = -0.95
     _not_saved = ("held_out_outside_", "_space")
 
@@ -356,19 +362,53 @@ class UnfamiliarityScore(Savable, BaseEstimator):
 
         with stage(float(len(splits))):
             fitted = parallel_map(run, range(len(splits)), self.n_jobs)
-        self._folds = [fold for fold, _ in fitted]
-        self._fold_of = np.empty(len(raw), np.int64)
-        self._in_reference = np.zeros(len(raw), bool)
-        for number, split in enumerate(splits):
-            self._fold_of[split.reference] = self._fold_of[split.others] = number
-            self._in_reference[split.reference] = True
-        held = [pair for _, pairs in fitted for pair in pairs]
-        rows = np.concatenate([rows for rows, _ in held])
-        self.held_out_ = Unfamiliarity.join([part for _, part in held]).take(np.argsort(rows))
+        self._folds = [each.fold for each in fitted]
+        self._learn_from_held_out(fitted)
         self._space = learn_space(self._columns, raw)
         self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
         self.fit_seconds_ = time.perf_counter() - began
         return self
+
+    def _learn_from_held_out(self, fitted: list[_Fitted]) -> None:
+        """What rows say that a fold did not learn from: how alike folds are, and what is far."""
+        n_rows, shape = len(self._raw), (len(self._raw), len(self.parts_))
+        self._judges = np.zeros((n_rows, len(fitted)), bool)
+        total = _Judged(np.zeros(n_rows), *(np.zeros(shape) for _ in range(3)))
+        middle, squares = np.zeros(n_rows), np.zeros(n_rows)
+        for number, (_, rows, judged) in enumerate(fitted):
+            self._judges[rows, number] = True
+            for mine, theirs in zip(total, judged, strict=True):
+                mine[rows] += theirs
+            high = judged.score**4 - 0.2  # the upper end is what counts; a fifth is its mean
+            middle[rows] += high
+            squares[rows] += high**2
+        n_judges = self._judges.sum(axis=1)
+        twice = n_judges == 2
+        both = float(squares[twice].sum())
+        alike = float((middle[twice] ** 2).sum()) / both - 1.0 if both > 0.0 else 1.0
+        self._agreement = float(np.clip(alike, 0.0, 1.0))
+        mean = _Judged(*((part.T / n_judges).T for part in total))
+        least, most = np.sort(mean.distances, axis=0)[[-2, -1]]
+        unit = np.maximum(least, most / _CERTAIN)
+        unit[most <= 0.0] = np.inf
+        self._farthest = unit * (most / unit).max(initial=1.0)
+        self.held_out_ = self._joined(mean, n_judges)
+
+    def _joined(self, mean: _Judged, n_judges: int | NDArray[np.int64]) -> Unfamiliarity:
+        """The judgement by the mean of several folds.
+
+        The mean of k even numbers that correlate by r has the variance (1 + (k - 1) r) / 12 k, and
+        so has a symmetric beta distribution, which makes it even again.
+        """
+        k = np.asarray(n_judges, np.float64)
+        shape = 1.5 * k / (1.0 + (k - 1.0) * self._agreement) - 0.5
+        return Unfamiliarity(
+            score=betainc(shape, shape, mean.score),
+            times_beyond=(mean.distances / self._farthest).max(axis=1),
+            parts=self.parts_,
+            ranks=mean.ranks,
+            values=mean.values,
+        )
 
     def check_file(self) -> None:
         """Refuse what no fit makes, and work the rest out from the training rows."""
@@ -389,8 +429,10 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         sizes = np.array([len(levels) for levels in columns.levels], np.int64)
         coded = (raw.codes >= -1).all() and (raw.codes < sizes).all()
         require(n_rows >= 1 and coded and not np.isinf(raw.numbers).any(), "a row is impossible")
-        check_arrays(self, _fold_of=(np.int64, n_rows), _in_reference=(bool, n_rows))
-        check_places(self._fold_of, n_folds, "a fold")
+        check_arrays(self, _judges=(bool, n_rows, n_folds), _farthest=(np.float64, len(used)))
+        require(self._judges.any(axis=1).all(), "a row has no fold")
+        possible = 0.0 <= self._agreement <= 1.0 and (self._farthest > 0.0).all()
+        require(possible, "its distances are impossible")
         threads = max(1, effective_n_jobs(self.n_jobs) // max(1, n_folds))
         self._folds = [fold.restored(columns, raw, used, threads) for fold in self._folds]
         held, shape = self.held_out_, (n_rows, len(used))
@@ -406,6 +448,11 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             require(((shares >= 0.0) & (shares <= 1.0)).all(), "a rank is no share")
         self._space = learn_space(columns, raw)
         self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
+
+    @property
+    def n_ordinary(self) -> int:
+        """How many rows say to a fold what is ordinary, at least."""
+        return min(len(fold.reference.joint) for fold in self._folds)
 
     def unfamiliarity(self, X: Any) -> NDArray[np.float64]:
         """How unfamiliar each row is, (n_samples,) from 0 to 1."""
@@ -433,7 +480,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     def judge(self, X: Any) -> Unfamiliarity:
         """Score, times beyond and the ranks of all measures."""
         raw = self._read(X)
-        return self._judge_all([encode_rows(fold.space, raw) for fold in self._folds])
+        return self._judge_all(self._folds, [encode_rows(fold.space, raw) for fold in self._folds])
 
     def count_outside(self, X: Any) -> NDArray[np.int64]:
         """How many columns of each row training does not cover, (n_samples,).
@@ -447,12 +494,11 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         return find_outside(self._columns, self._space, self._read(X))
 
     def find_outside_held_out(self) -> NDArray[np.bool_]:
-        """The same of the training rows, each by what its fold learnt from."""
+        """The same of the training rows, each by what the folds learnt from that judge it."""
         check_is_fitted(self, "held_out_")
-        out = np.empty((len(self._raw), len(self._columns.names)), bool)
-        for number, fold in enumerate(self._folds):
-            mine = np.flatnonzero(self._fold_of == number)
-            out[mine] = find_outside(self._columns, fold.space, self._raw.take(mine))
+        out = np.ones((len(self._raw), len(self._columns.names)), bool)
+        for fold, mine in zip(self._folds, self._judges.T, strict=True):
+            out[mine] &= find_outside(self._columns, fold.space, self._raw.take(mine))
         return out
 
     def explain(self, X: Any) -> list[Reason]:
@@ -463,21 +509,21 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         """
         raw = self._read(X)
         encoded = [encode_rows(fold.space, raw) for fold in self._folds]
-        judged = self._judge_all(encoded)
+        judged = self._judge_all(self._folds, encoded)
         return self._reasons(judged, raw, self._folds, encoded)
 
     def explain_held_out(self, rows: Sequence[int] | NDArray[np.int64]) -> list[Reason]:
-        """The same for some of the training rows, each by the fold that did not learn from it."""
+        """The same for some of the training rows, each by folds that did not learn from it."""
         check_is_fitted(self, "held_out_")
         chosen = np.asarray(rows, np.int64)
         reasons: list[Reason | None] = [None] * len(chosen)
-        for number, fold in enumerate(self._folds):
-            places = np.flatnonzero(self._fold_of[chosen] == number)
-            if not len(places):
-                continue
-            raw = self._raw.take(chosen[places])
-            judged = self.held_out_.take(chosen[places])
-            explained = self._reasons(judged, raw, [fold], [encode_rows(fold.space, raw)])
+        judges, of_row = np.unique(self._judges[chosen], axis=0, return_inverse=True)
+        for number, mine in enumerate(judges):
+            places = np.flatnonzero(of_row == number)
+            raw, judged = self._raw.take(chosen[places]), self.held_out_.take(chosen[places])
+            folds = [fold for fold, judges_it in zip(self._folds, mine, strict=True) if judges_it]
+            encoded = [encode_rows(fold.space, raw) for fold in folds]
+            explained = self._reasons(judged, raw, folds, encoded)
             for place, reason in zip(places, explained, strict=True):
                 reasons[place] = reason
         return [reason for reason in reasons if reason is not None]
@@ -486,7 +532,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         """Judge rows in the place of a training row: versions of it with other values.
 
         The other folds learnt from the row, so that to them a version of it is nearly a row that
-        they know. The fold that did not learn from it judges. The row itself comes to the same as
+        they know. The folds that did not learn from it judge. The row itself comes to the same as
         in ``held_out_``.
 
         Parameters
@@ -495,8 +541,9 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         row : int
             Its position in the training rows.
         """
-        fold, raw = self._fold_without(row), self._read(X)
-        return self._instead(fold, encode_rows(fold.space, raw), row)
+        folds, raw = self._folds_without(row), self._read(X)
+        encoded = [encode_rows(fold.space, raw) for fold in folds]
+        return self._judge_all(folds, encoded, own=True)
 
     def explain_parts(self, X: Any, row: int | None = None) -> Explained:
         """What every measure says of each row, with the judgement of all together.
@@ -510,33 +557,27 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             Judge in the place of this training row, as `judge_instead`.
         """
         raw = self._read(X)
-        folds = self._folds if row is None else [self._fold_without(row)]
+        folds = self._folds if row is None else self._folds_without(row)
         encoded = [encode_rows(fold.space, raw) for fold in folds]
-        if row is None:
-            judged = self._judge_all(encoded)
-        else:
-            judged = self._instead(folds[0], encoded[0], row)
+        judged = self._judge_all(folds, encoded, own=row is not None)
         return Explained(judged, self._all_reasons(judged, raw, folds, encoded))
 
-    def _fold_without(self, row: int) -> Fold:
-        """The fold that did not learn from a training row."""
+    def _folds_without(self, row: int) -> list[Fold]:
+        """The folds that judge a training row, which they did not learn from."""
         check_is_fitted(self, "held_out_")
         check_number("row", row, 0, len(self._raw) - 1, integer=True)
-        return self._folds[self._fold_of[row]]
+        return [self._folds[number] for number in np.flatnonzero(self._judges[row])]
 
-    def _instead(self, fold: Fold, encoded: EncodedRows, row: int) -> Unfamiliarity:
-        judged = _judge(fold, encoded, self.parts_)
-        if not self._in_reference[row]:
-            return judged
-        return replace(judged, score=rank_among(fold.reference, judged.ranks.T))
+    def _judge_all(
+        self, folds: list[Fold], encoded: list[EncodedRows], *, own: bool = False
+    ) -> Unfamiliarity:
+        """By the mean of what folds say of the same rows."""
 
-    def _judge_all(self, encoded: list[EncodedRows]) -> Unfamiliarity:
-        """The mean of what the folds say of the same rows."""
+        def run(number: int) -> _Judged:
+            return _judge(folds[number], encoded[number], self.parts_, own=own)
 
-        def run(number: int) -> Unfamiliarity:
-            return _judge(self._folds[number], encoded[number], self.parts_)
-
-        return _by_row(np.mean, parallel_map(run, range(len(encoded)), self.n_jobs))
+        told = parallel_map(run, range(len(encoded)), self.n_jobs)
+        return self._joined(_Judged.mean(told), len(told))
 
     def _read(self, X: Any) -> RawRows:
         check_is_fitted(self, "held_out_")
@@ -606,58 +647,6 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         return "above" if value > middle else "below"
 
 
-def make_splits(y: NDArray[np.float64], groups: Any = None) -> list[_Split]:
-    """Folds, or two samples of a larger table, with the same distribution of targets in each.
-
-    With groups, whole groups are in each, of about as many rows. Always the same ones, so that most
-    rows at the top of a table stay there with another seed.
-    """
-    splits = [] if groups is None else _group_splits(y, np.asarray(groups))
-    if splits:
-        return splits
-    rng = np.random.default_rng(_SPLITS)
-    order = rng.permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    none = np.empty(0, np.int64)
-    if len(y) <= MOST_ROWS_IN_FOLDS:
-        # Dealt in groups of five rows of similar targets, each group in an order of its own.
-        ties = rng.random(len(y))
-        groups = np.arange(len(y)) // N_FOLDS
-        fold = np.empty(len(y), np.int64)
-        fold[order[np.lexsort((ties, groups))]] = np.arange(len(y)) % N_FOLDS
-        rows = [np.flatnonzero(fold == k) for k in range(N_FOLDS)]
-        return [_Split(np.flatnonzero(fold != k), rows[k], none) for k in range(N_FOLDS)]
-    size = min(MOST_SAMPLED, len(y) // 2)
-    every = len(y) / size  # every so manieth row of the sorted targets is in the first sample
-    first = np.floor(np.arange(size) * every).astype(np.int64)
-    left = np.setdiff1d(np.arange(len(y)), first)
-    second = left[np.floor(np.arange(size) * (len(left) / size)).astype(np.int64)]
-    rest = order[np.setdiff1d(left, second)]
-    mine, other = np.sort(order[first]), np.sort(order[second])
-    return [_Split(mine, other, np.sort(rest[::2])), _Split(other, mine, np.sort(rest[1::2]))]
-
-
-def _group_splits(y: NDArray[np.float64], groups: NDArray[Any]) -> list[_Split]:
-    """The same by whole groups; none where a fold would have too little to learn from."""
-    check_same_length(y=y, groups=groups)
-    n_groups = len(np.unique(groups))
-    if n_groups < 2:
-        return []
-    few = len(y) <= MOST_ROWS_IN_FOLDS
-    folds = GroupKFold(min(N_FOLDS, n_groups) if few else 2).split(y, y, groups)
-    pairs = [(np.asarray(learnt), np.asarray(judged)) for learnt, judged in folds]
-    if any(len(a) < FEWEST_ROWS or y[a].min() == y[a].max() for a, _ in pairs):
-        return []
-    if few:
-        return [_Split(a, b, np.empty(0, np.int64)) for a, b in pairs]
-    rng, splits = np.random.default_rng(_SPLITS), []
-    sample = [np.sort(rng.permutation(b)[:MOST_SAMPLED]) for _, b in pairs]
-    for number, (_, judged) in enumerate(pairs):
-        rest = np.setdiff1d(judged, sample[number])
-        splits.append(_Split(sample[1 - number], sample[number], rest))
-    return splits
-
-
 def _check_parts(parts: Any) -> tuple[str, ...]:
     if parts is None:
         return PARTS
@@ -702,7 +691,7 @@ class _Target(NamedTuple):
         return _Target(codes.astype(np.float64), len(met) if len(met) > 1 else 0)
 
 
-def _affordable(columns: Columns, splits: list[_Split], n_classes: int) -> tuple[str, ...]:
+def _affordable(columns: Columns, splits: list[Split], n_classes: int) -> tuple[str, ...]:
     """The parts without those that would take long on such a table, or cannot be learnt here."""
     of_categories = [min(len(levels), MOST_LEVELS + 1) for levels in columns.levels]
     width = len(columns.numbers) + sum(of_categories)
@@ -717,41 +706,39 @@ def _affordable(columns: Columns, splits: list[_Split], n_classes: int) -> tuple
     return tuple(part for part in PARTS if not left_out.get(part))
 
 
-def _fit_fold(learning: Learning, raw: RawRows, split: _Split, names: tuple[str, ...]) -> _Fitted:
+def _fit_fold(learning: Learning, raw: RawRows, split: Split, names: tuple[str, ...]) -> _Fitted:
     """Learn a fold, and judge the rows that it did not learn from."""
     reference = encode_rows(learning.space, raw.take(split.reference))
     parts = fit_parts(names, learning, reference)
     values = np.stack([parts[name].measure(reference) for name in names])
     fold = Fold(learning.space, parts, make_reference(values), split.learnt)
-    own = _judge_values(fold, reference, values, names)
-    judged = [(split.reference, replace(own, score=rank_among(fold.reference, own.ranks.T)))]
+    judged = _judge_values(fold, reference, values, names, own=True)
     if len(split.others):
         others = encode_rows(learning.space, raw.take(split.others))
-        judged.append((split.others, _judge(fold, others, names)))
-    return _Fitted(fold, judged)
+        more = _judge(fold, others, names, own=True)
+        judged = _Judged(*map(np.concatenate, zip(judged, more, strict=True)))
+    return _Fitted(fold, np.concatenate([split.reference, split.others]), judged)
 
 
-def _judge(fold: Fold, rows: EncodedRows, names: tuple[str, ...]) -> Unfamiliarity:
-    """Rows that are new to a fold."""
+def _judge(fold: Fold, rows: EncodedRows, names: tuple[str, ...], *, own: bool = False) -> _Judged:
+    """What a fold says of new rows, or of its ``own`` that it did not learn from."""
     values = np.stack([fold.parts[name].measure(rows) for name in names])
-    return _judge_values(fold, rows, values, names)
+    return _judge_values(fold, rows, values, names, own=own)
 
 
 def _judge_values(
-    fold: Fold, rows: EncodedRows, values: NDArray[np.float64], names: tuple[str, ...]
-) -> Unfamiliarity:
+    fold: Fold,
+    rows: EncodedRows,
+    values: NDArray[np.float64],
+    names: tuple[str, ...],
+    *,
+    own: bool,
+) -> _Judged:
     """The same of what the measures say, (n_parts, n_rows)."""
-    ranks, most = part_ranks(fold.reference.sorted, values), fold.reference.sorted[:, -1]
-    times = [
-        fold.parts[name].times(rows, values[k], float(most[k])) for k, name in enumerate(names)
-    ]
-    return Unfamiliarity(
-        score=rank_rows(fold.reference, ranks),
-        times_beyond=np.max(times, axis=0),
-        parts=names,
-        ranks=ranks.T,
-        values=values.T,
-    )
+    ranks = part_ranks(fold.reference.sorted, values, own=own)
+    distances = [fold.parts[name].distances(rows, values[k]) for k, name in enumerate(names)]
+    score = rank_rows(fold.reference, ranks, own=own)
+    return _Judged(score, np.stack(distances, 1), ranks.T, values.T)
 
 
 def _by_row(join: Callable[..., Any], parts: Sequence[Unfamiliarity]) -> Unfamiliarity:

@@ -209,7 +209,8 @@ LIES = {
     "calibrated isotonic": [at("_map", "coverage", 0, 0.5)],
     "calibrated": [lambda model: setattr(model, "factor_", np.nan)],
     "unfamiliarity": [
-        at("_fold_of", 0, 9),
+        at("_farthest", 0, 0.0),
+        at("_judges", 0, False),
         at("_folds", 0, "learnt", 0, 60),
         at("_raw", "codes", (0, 0), 99),
         at("_columns", "categories", 0, 0),

@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tolerances import CANCELLED, SAME_SUM
 
-from gbuq_core.unfamiliarity.ranks import (
-    make_reference,
-    part_ranks,
-    rank_among,
-    rank_rows,
-)
+from gbuq_core.unfamiliarity.ranks import make_reference, part_ranks, rank_rows
 from tests import naive_unfamiliarity as naive
 
 VALUES = st.integers(-3, 6).map(float)  # few of them: many are equal
@@ -19,7 +14,7 @@ VALUES = st.integers(-3, 6).map(float)  # few of them: many are equal
 
 def rank_reference(values):
     held = make_reference(values)
-    return rank_among(held, part_ranks(held.sorted, values))
+    return rank_rows(held, part_ranks(held.sorted, values, own=True), own=True)
 
 
 @given(
