@@ -101,6 +101,11 @@ def reading_notices(columns: Sequence[Column]) -> list[str]:
             if c.ambiguous_dates
         ]
     )
+    if codes := [column.name for column in columns if "codes" in dict(column.remarks)]:
+        notices.append(
+            f"{columns_named(codes)} hold{'s' * (len(codes) == 1)} numbers that are read as codes: "
+            "choose Kind numeric (--kind) if they count or measure."
+        )
     remarks = [remark for column in columns for remark in column.remarks]
     for sort in REMARKS:
         notices += _limited([sentence for kind, sentence in remarks if kind == sort])

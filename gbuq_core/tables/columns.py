@@ -43,6 +43,7 @@ _SUSPECTS = (
         for sign in (-1.0, 1.0)
     ),
 )
+_ROUND = frozenset(-digit * 10.0**n for digit in range(1, 10) for n in (2, 3, 4))
 # The first and the last days of calendars, and where programs begin to count.
 SUSPECT_DAYS = tuple(
     np.array(
@@ -55,24 +56,27 @@ SUSPECT_DAYS = tuple(
 )  # fmt: skip
 _SUSPECTS_MIN_ROWS = 2
 _GAP = 0.5  # of the range of the other values, between them and the suspect
+_SURELY_NUMBERS = 10  # different ones, which show what a column holds beside very many suspects
 
 
 def suspected_missing(
-    values: NDArray[np.float64], suspects: tuple[float, ...] = _SUSPECTS
+    values: NDArray[np.float64], suspects: tuple[float, ...] = _SUSPECTS, gap: float = _GAP
 ) -> tuple[float, ...]:
     """Codes such as -999 that occur at least twice, at one end, far from all other values."""
     finite = values[np.isfinite(values)]
+    if suspects is _SUSPECTS and len(finite) and (lowest := float(finite.min())) in _ROUND:
+        suspects = (*suspects, lowest)
     if not len(finite) or not {float(finite.min()), float(finite.max())} & {*suspects}:
         return ()
     ordinary = finite[~np.isin(finite, suspects)]
-    if len(ordinary) < len(finite) / 2:
+    if len(ordinary) < len(finite) / 2 and len(np.unique(ordinary)) < _SURELY_NUMBERS:
         return ()
     low, high = float(ordinary.min()), float(ordinary.max())
-    gap = _GAP * max(high - low, 1.0)
+    apart = gap * max(high - low, 1.0)
     return tuple(
         code
         for code in suspects
-        if max(low - code, code - high) > gap and (finite == code).sum() >= _SUSPECTS_MIN_ROWS
+        if max(low - code, code - high) > apart and (finite == code).sum() >= _SUSPECTS_MIN_ROWS
     )
 
 
@@ -231,7 +235,8 @@ class Column:
     chosen : bool
         Whether the user said that it is a feature, or that it is none.
     remarks : tuple of (str, str)
-        What else had to be decided about its cells: a sort, one of `REMARKS`, and a sentence.
+        What else had to be decided about its cells: a sort, one of `REMARKS` or "codes", and a
+        sentence.
     """
 
     name: str

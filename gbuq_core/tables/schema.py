@@ -17,6 +17,7 @@ from pyarrow import types
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import counted, enumerated, listed, shown
+from gbuq_core.tables.codes_by_name import hold_codes
 from gbuq_core.tables.column_notices import INDEX, MANY_LEVELS, column_notices
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
@@ -32,12 +33,14 @@ from gbuq_core.tables.columns import (
     single_chunk,
     suspected_missing,
 )
-from gbuq_core.tables.decimal_marks import NAMES, OTHER, FileMark, choose_mark, spread
+from gbuq_core.tables.decimal_marks import FileMark, choose_mark, spread
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.no_data import OWN, own_columns
 from gbuq_core.tables.words_in_columns import (
     first_examples,
     n_distinct,
+    numbers_among_words,
+    unmatched_values,
     with_spellings,
     with_words,
     without_markers,
@@ -46,8 +49,10 @@ from gbuq_core.tables.words_in_columns import (
 from gbuq_core.tables.written_dates import DIGIT, ENOUGH, date_part, find_date_style, read_dates
 from gbuq_core.tables.written_numbers import (
     BARE,
+    CLOCK,
     Numbers,
     UnitChoice,
+    are_clocks,
     choose_units,
     like_numbers_or_dates,
     may_hold_numbers,
@@ -60,13 +65,15 @@ _FEWEST_TO_JUDGE = 10  # rows, before distinct values show an identifier
 _FEWEST_TO_SAMPLE = 1000  # cells, before those alone show that a column holds no numbers
 _SAMPLED = 3000  # cells of such a sample
 _SURELY_WORDS = 0.5  # of the cells of such a sample
-_FEW_OTHERS = 3  # words among numbers, which may mean missing
+_NEARER = 0.1  # of a column's range, between its values and what another one has for missing
 _CHOSEN = "Chosen by you."
 _ID_NAME = re.compile(
     r"(?i:(?:^|[^a-z])(?:id|uuid|guid|index|idx|key|rownames?|row_?id|row|unnamed: ?\d+)$)"
     r"|[a-z]I[dD]$|^column 1$"
 )
 _PROSE_WORDS = 4.0  # words in the average cell of free text
+_SURELY_DATES = 10  # different numbers of eight digits, all of which are dates
+_DATE_NAME = re.compile(r"(?i)dat|fecha|dob|day|(?<![a-z])(?:dt|tag|jour|dia)(?![a-z])|日|день")
 _LARGEST_EXACT = 2.0**53  # a double holds all whole numbers up to it
 
 
@@ -114,14 +121,19 @@ def _infer_column(
         return replace(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
         )
-    digits = not types.is_string(array.type) or may_hold_numbers(text)
+    digits, codes = not types.is_string(array.type) or may_hold_numbers(text), False
+    unread = digits
     if digits and (not types.is_string(array.type) or _may_be_numbers(text, clues.mark)):
         numbers, tried, known = _best_numbers(base, array, text, clues.mark)
         n_known = len(known) - known.null_count
         if numbers.unreadable.sum() <= (1.0 - ENOUGH) * n_known:
             tried = replace(tried, n_distinct=_n_distinct_numbers(known, numbers))
+            unread = bool(numbers.unreadable.any())
             guess = _infer_from_numbers(tried, known, numbers, clues)
-            if guess is not None:
+            codes = (
+                guess is not None and guess.kind == "numeric" and hold_codes(guess, numbers.values)
+            )
+            if guess is not None and not codes:
                 return guess
         elif mixed := dict(tried.remarks).get("mixed"):
             reason = "Its numbers have different units."
@@ -133,8 +145,9 @@ def _infer_column(
                 decimal=tried.decimal,
                 remarks=(*base.remarks, ("mixed", mixed)),
             )
-        elif sentence := _among_words(base, text, numbers, clues.mark):
+        elif sentence := numbers_among_words(base, text, numbers, clues.mark):
             base = replace(base, remarks=(*base.remarks, ("numbers", sentence)))
+    digits = digits and not codes
     style, ambiguous = "", False
     if digits:
         style, ambiguous = find_date_style(distinct_sample(text), clues.day_first, name)
@@ -148,13 +161,16 @@ def _infer_column(
     if guess.kind == "identifier":  # of nobody, where it says None
         guess = replace(guess, n_missing=base.n_missing, remarks=base.remarks)
     many = guess.kind != "category" or guess.n_distinct > MANY_LEVELS
-    if digits and many and (what := like_numbers_or_dates(text)):
+    if unread and many and (what := like_numbers_or_dates(text)):
         sentence = (
             f"The cells of the column {shown(name)} look like {what} ({listed(guess.examples)}) in "
             "a form that is not read: write them as "
             f"{'2024-02-29' if what == 'dates' else 'plain numbers'} if they are."
         )
         guess = replace(guess, remarks=(*guess.remarks, ("numbers", sentence)))
+    if codes and guess.kind == "category":
+        reason = f"Its name says that its {guess.n_distinct:,} distinct numbers are codes."
+        guess = replace(guess, reason=reason, remarks=(*guess.remarks, ("codes", reason)))
     return with_spellings(guess, array, text)
 
 
@@ -227,48 +243,9 @@ def _begin(
         plain = as_text(array, Missing(base.missing.texts))
         base = replace(base, decimal=choose_mark(name, plain, clues.mark).decimal)
     text = as_text(array, base.missing)
-    if unmatched := _unmatched(base, array):
+    if unmatched := unmatched_values(base, array):
         base = replace(base, remarks=(("unmatched", unmatched),))
     return replace(base, n_missing=text.null_count, examples=first_examples(text)), text
-
-
-def _unmatched(base: Column, array: Any) -> str:
-    """What to say of values that should be missing but are in no cell; empty if there are none."""
-    nowhere, n_missing = [], as_text(array, Missing(frozenset())).null_count
-    for value in base.missing_values:
-        own = replace(base, missing_values=(value,)).missing
-        found = as_text(array, Missing(frozenset([value]), own.numbers, own.decimal))
-        if found.null_count == n_missing:
-            nowhere.append(value)
-    if not nowhere:
-        return ""
-    return (
-        f"No cell of the column {shown(base.name)} is {listed(nowhere)}, so nothing is missing "
-        "for it: check Missing if (--missing)."
-    )
-
-
-def _among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> str:
-    """What to say of a column of words that may be one of numbers; empty for others."""
-    others = pc.unique(text.filter(numbers.unreadable)).to_pylist()
-    known = len(text) - text.null_count
-    where = f"the column {shown(base.name)}"
-    other = OTHER[mark.decimal]
-    if mark.basis == "given":
-        n_other = known - int(read_numbers(text, other).unreadable.sum())
-        if n_other >= ENOUGH * known:
-            return (
-                f"The cells of {where} are numbers with a decimal {NAMES[other]}, but the mark "
-                f"that was given is a {NAMES[mark.decimal]}, so they are read as words."
-            )
-    n_bad = int(numbers.unreadable.sum())
-    if len(others) > _FEW_OTHERS or n_bad > _SURELY_WORDS * known:
-        return ""
-    return (
-        f"{known - n_bad:,} of {known:,} cells of {where} are numbers, but {listed(others)} "
-        f"{'is' if len(others) == 1 else 'are'} not, so it is read as words. If that means "
-        "missing, enter it under Missing if (--missing)."
-    )
 
 
 def _best_numbers(
@@ -334,7 +311,8 @@ def _may_be_numbers(text: Any, of_file: FileMark) -> bool:
     if len(cells) < _FEWEST_TO_SAMPLE:
         return True
     numbers = read_numbers(cells, choose_mark("", cells, of_file).decimal)
-    return bool(numbers.unreadable.sum() <= _SURELY_WORDS * len(cells))
+    few = numbers.unreadable.sum() <= _SURELY_WORDS * len(cells)
+    return bool(few) or are_clocks(pc.unique(cells))
 
 
 def _infer_from_numbers(base: Column, text: Any, numbers: Numbers, clues: Clues) -> Column | None:
@@ -343,14 +321,23 @@ def _infer_from_numbers(base: Column, text: Any, numbers: Numbers, clues: Clues)
     whole = bool((known == np.round(known)).all())
     if not len(known) or (whole and are_codes(text)):
         return None
+    if _ID_NAME.search(base.name) and base.units != CLOCK and dict(base.units).keys() - {""}:
+        return None  # RS10234 is no money
     if whole and base.n_distinct > len(pd.unique(known)):
         return None  # numbers with so many digits that a model could not tell them apart
     low, high = known.min(), known.max()
     like_days = whole and any(19000101 * k <= low and high < 21000101 * k for k in _DAY_NUMBERS)
+    # Month and day before the year, without the zero before them.
+    like_days |= whole and low >= 1011900 and high < 31122100
     like_months = not whole and low >= 1.0 and high < 13.0
     if like_days or like_months:
-        style = find_date_style(distinct_sample(text), clues.day_first)[0]
+        sample = distinct_sample(text)
+        style = find_date_style(sample, clues.day_first)[0]
         if style.startswith("yyyymmdd") or style == "month.year":
+            return None
+        if style.endswith("yyyy") and (
+            len(sample) >= _SURELY_DATES or _DATE_NAME.search(base.name)
+        ):
             return None
     if whole and len(known) >= _FEWEST_TO_JUDGE:
         ends = (float(known.min()), float(known.max()))
@@ -374,7 +361,8 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
     n_infinite = int(np.isinf(numbers.values).sum())
     n_known = len(text) - text.null_count
     all_of = f"{n_known - n_bad:,} of {n_known:,} values are" if n_bad else "All of its values are"
-    reason = base.reason or f"{all_of} numbers."
+    what = "times of day, read in hours" if base.units == CLOCK else "numbers"
+    reason = base.reason or f"{all_of} {what}."
     finite = numbers.values[np.isfinite(numbers.values)]
     return replace(
         base,
@@ -522,6 +510,12 @@ def infer_schema(table: Table) -> Schema:
         return infer_column(names[position], array, _clues(table, position))
 
     columns = parallel_map(infer, range(len(names)))
+    codes = {code for column in columns if column.kind == "numeric" for code in column.suspects}
+    for position, column in enumerate(columns):  # a code of one column is looked for in all
+        if codes and column.kind == "numeric" and column.range and codes & {*column.range}:
+            values = as_numbers(single_chunk(table.data, position), column).values
+            found = suspected_missing(values, tuple(sorted(codes)), _NEARER)
+            columns[position] = replace(column, suspects=found)
     for position, name in enumerate(names):
         if name in table.source.index_columns:
             columns[position] = replace(columns[position], used=False, reason=INDEX)
@@ -578,6 +572,7 @@ def edit_schema(
         kept = name in keep_words or column.keep_words
         kind = kinds.get(name, column.kind if column.reason == _CHOSEN else None)
         read_anew = bool(markers) or kept != column.keep_words
+        read_anew |= "codes" in dict(column.remarks)
         if kind is not None and (kind != column.kind or read_anew):
             check_choice("kind", kind, CHOSEN_KINDS)
             column = column_as(name, array, kind, clues, markers or column.missing_values, kept)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
@@ -27,10 +28,13 @@ from gbuq_core.tables.decimal_marks import NAMES, FileMark, find_file_mark
 
 _SAMPLE_BYTES = 2**20
 _MARKS = (",", ";", "\t", "|")
+_STRAY_MARKS = r"^[ ,;\t|]+$"  # in a cell below no name
 DELIMITERS = (*_MARKS, " ")
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 
 _SAMPLE_ROWS = 200
+# Rows of one length below a header that lacks names, or nearly as long as it, count for less.
+_LACKING, _RAGGED = 0.96, 0.9
 _NEARLY = 0.05  # shares of even rows that differ by less say the same
 _PREAMBLE_BYTES = 2**16
 _MOST_PREAMBLE, _FEWEST_BELOW = 30, 4  # rows: above the names, and of all
@@ -86,18 +90,22 @@ def find_dialect(
                 "so on. If the first row holds names, set Header to yes."
             )
     body = rows[1:] if has_header else rows
-    usual = Counter(len(row) for row in body).most_common(1)[0][0] if body else len(first)
+    usual, n_usual = _usual(body) if body else (len(first), 0)
     header, n_columns = (list(first), len(first)) if has_header else (None, usual)
-    if header is not None and usual == len(header) + 1:
-        n_columns = usual
-        if all(row[-1].strip() == "" for row in body if len(row) == usual):
-            header = [*header, ""]
-        else:
+    if header is not None and usual > len(header) and 2 * n_usual > len(body):
+        n_columns, lacking = usual, usual - len(header)
+        long = [row for row in body if len(row) == usual]
+        names = f"{counted(lacking, 'name')} fewer than the rows have cells"
+        if not any(re.sub(_STRAY_MARKS, "", cell) for row in long for cell in row[-lacking:]):
+            header[-1] = header[-1].rstrip("".join(_MARKS))
+            header += [""] * lacking
+        elif lacking == 1 and len({row[0] for row in long}) == len(long):
             header = ["", *header]
-            notices.append(
-                "The header has one name fewer than the rows have cells, so the first column "
-                "has no name."
-            )
+            notices.append(f"The header has {names}, so the first column has no name.")
+        else:
+            header += [""] * lacking
+            last = "last column has" if lacking == 1 else f"last {lacking:,} columns have"
+            notices.append(f"The header has {names}, so the {last} no name.")
     elif header is not None and usual == len(header) - 1 and header[-1].strip() == "":
         header, n_columns = header[:-1], usual
     if decimal is None:
@@ -137,9 +145,19 @@ def split_rows(sample: str, delimiter: str, quoting: Quoting = _QUOTINGS[0]) -> 
     return rows
 
 
+def _usual(rows: list[list[str]]) -> tuple[int, int]:
+    """The most frequent number of cells in a row, and how many rows have it."""
+    return Counter(len(row) for row in rows).most_common(1)[0]
+
+
 def _evenness(rows: list[list[str]]) -> float:
-    """The share of rows that are as long as the first one, which two quoted marks in pairs are."""
-    return sum(len(row) == len(rows[0]) for row in rows) / len(rows) if rows else 0.0
+    """The share of rows that are as long as the first one, or nearly that if it lacks names."""
+    if len(rows) < 2:
+        return float(len(rows))
+    width, body = len(rows[0]), rows[1:]
+    usual, n_usual = _usual(body)
+    longer = _LACKING * n_usual if 1 < width < usual else 0.0
+    return max(sum(len(row) == width for row in body), longer) / len(body)
 
 
 def without_blanks(text: bytes, dialect: Dialect) -> bytes:
@@ -184,7 +202,7 @@ def _names_begin(rows: list[list[str]]) -> int:
     """The row of the names of columns: the first full one below titles and merged names."""
     if len(rows) < _FEWEST_BELOW:
         return 0
-    usual = Counter(len(row) for row in rows).most_common(1)[0][0]
+    usual, _ = _usual(rows)
     if usual < 2:
         return 0
     full = max(1, usual // 2)
@@ -202,9 +220,12 @@ def _names_begin(rows: list[list[str]]) -> int:
         numbers = [sum(bool(_NUMBER.fullmatch(c)) for c in column) for column in below]
         return words and max(numbers, default=0) > 0.9 * len(body)
 
-    above = any(filled[k] > full and not rows[k][0].startswith("#") for k in range(place))
+    above = [k for k in range(place) if filled[k] > full and not rows[k][0].startswith("#")]
+    data = place and any(_NUMBER.fullmatch(cell) for cell in rows[place])
+    if data and filled[place - 1] > 1 and not any(map(_NUMBER.fullmatch, rows[place - 1])):
+        above.append(place - 1)  # few names, and no title
     if above and not names(place):
-        return 0
+        return above[0]
     return place + ("" in rows[place] and len(rows) > place + 2 and names(place + 1))
 
 
@@ -219,14 +240,11 @@ def _sample(text: bytes) -> str:
 
 def _fitness(rows: list[list[str]], delimiter: str) -> tuple[float, int, int]:
     """How well a delimiter fits: the share of rows as long as the header, then a preference."""
-    if not rows or len(rows[0]) < 2:
+    if not rows or sum(cell.strip() != "" for cell in rows[0]) < 2:  # marks may pad lines
         return (0.0, 0, -_MARKS.index(delimiter))
     width = len(rows[0])
-    body = rows[1:] or rows
-    same = sum(len(row) == width for row in body) / len(body)
-    near = sum(abs(len(row) - width) <= 1 for row in body) / len(body)
-    # A header may lack a name; beyond that, rows as long as the header are what counts.
-    share = round(max(same, 0.9 * near), 2)
+    near = sum(abs(len(row) - width) <= 1 for row in rows) / len(rows)
+    share = round(max(_evenness(rows), _RAGGED * near), 2)
     return (share, _PREFERENCE[delimiter], width)
 
 
@@ -338,7 +356,10 @@ def read_separated(
         parsed = parsed._replace(ragged=parsed.ragged[1:])
     notices += _judge_ragged(parsed, places, dialect)
     header = dialect.header or tuple(f"column {i + 1}" for i in range(dialect.n_columns))
-    columns = list(zip(header, parsed.data.columns, strict=True))
+    columns = [
+        (name, column if name else pc.replace_substring_regex(column, _STRAY_MARKS, ""))
+        for name, column in zip(header, parsed.data.columns, strict=True)
+    ]
     for name, column in columns:
         limits.check_cell_sizes(name, column)
     return SeparatedText(
@@ -380,9 +401,11 @@ def has_spaces_between(text: bytes) -> bool:
     """Whether only spaces divide each row into as many cells, numbers among them; not words."""
     sample = _sample(text)
     rows = [line.split() for line in sample.splitlines()[: _SAMPLE_ROWS + 1] if line.strip()]
-    if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
-        return False
     body = rows[1:] or rows
+    if not rows or len(body[0]) < 2 or any(len(row) != len(body[0]) for row in body):
+        return False
+    if len(body[0]) - len(rows[0]) not in (0, 1):  # R's row names have no name
+        return False
     numeric = any(all(_NUMBER.fullmatch(cell) for cell in column) for column in zip(*body))  # noqa: B905 - as long as each other
     return numeric and all(len(split_rows(sample, mark)[0]) < 2 for mark in _MARKS)
 

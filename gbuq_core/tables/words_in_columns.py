@@ -21,10 +21,12 @@ from gbuq_core.tables.columns import (
     fold_names,
     trim,
 )
+from gbuq_core.tables.decimal_marks import NAMES, OTHER, FileMark
 from gbuq_core.tables.written_dates import ENOUGH
+from gbuq_core.tables.written_numbers import Numbers, read_numbers
 
 _SURELY_WORDS = 0.5  # of the cells, from which on words are what a column holds
-_FEW_OTHERS = 3  # words that repeat, which may mean missing
+_FEW_OTHERS = 3  # words among numbers, or that repeat, which may mean missing
 _N_EXAMPLES = 3
 _MOSTLY = 0.8  # of the cells, where any word that repeats among them means missing
 # What people and programs write for it.
@@ -128,6 +130,45 @@ def without_markers(
         examples=first_examples(text),
         remarks=(*base.remarks, ("among", sentence)),
     ), text
+
+
+def unmatched_values(base: Column, array: Any) -> str:
+    """What to say of values that should be missing but are in no cell; empty if there are none."""
+    nowhere, n_missing = [], as_text(array, Missing(frozenset())).null_count
+    for value in base.missing_values:
+        own = replace(base, missing_values=(value,)).missing
+        found = as_text(array, Missing(frozenset([value]), own.numbers, own.decimal))
+        if found.null_count == n_missing:
+            nowhere.append(value)
+    if not nowhere:
+        return ""
+    return (
+        f"No cell of the column {shown(base.name)} is {listed(nowhere)}, so nothing is missing "
+        "for it: check Missing if (--missing)."
+    )
+
+
+def numbers_among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> str:
+    """What to say of a column of words that may be one of numbers; empty for others."""
+    others = pc.unique(text.filter(numbers.unreadable)).to_pylist()
+    known = len(text) - text.null_count
+    where = f"the column {shown(base.name)}"
+    other = OTHER[mark.decimal]
+    if mark.basis == "given":
+        n_other = known - int(read_numbers(text, other).unreadable.sum())
+        if n_other >= ENOUGH * known:
+            return (
+                f"The cells of {where} are numbers with a decimal {NAMES[other]}, but the mark "
+                f"that was given is a {NAMES[mark.decimal]}, so they are read as words."
+            )
+    n_bad = int(numbers.unreadable.sum())
+    if len(others) > _FEW_OTHERS or n_bad > _SURELY_WORDS * known:
+        return ""
+    return (
+        f"{known - n_bad:,} of {known:,} cells of {where} are numbers, but {listed(others)} "
+        f"{'is' if len(others) == 1 else 'are'} not, so it is read as words. If that means "
+        "missing, enter it under Missing if (--missing)."
+    )
 
 
 def with_spellings(base: Column, array: Any, text: Any) -> Column:

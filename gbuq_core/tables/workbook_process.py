@@ -83,6 +83,8 @@ def _names_begin(rows: list[list[Any]]) -> int:
     begin = next((k for k, n in enumerate(filled) if n > full), 0)
     if not rows or len(rows[0]) < 2 or len(rows) <= begin + 2:
         return 0
+    if begin and filled[begin - 1] > 1 and not _is_header(rows[begin]):  # few names, and no title
+        return begin - 1
     names, below = rows[begin + 1], rows[begin + 2]
     words = all(isinstance(cell, str) and cell for cell in names)
     if "" in rows[begin] and words and any(isinstance(cell, float | int) for cell in below):

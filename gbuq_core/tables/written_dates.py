@@ -10,7 +10,9 @@ import datetime
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +27,8 @@ _YEARS_AHEAD = 10  # that a year of two digits may be in the future, unless it i
 _BIRTH = re.compile(r"(?i)birth|born|\bdob\b|^dob|geburt|^geb|naiss|nacim|nascim")
 DIGIT = re.compile(r"\d")
 _WORDY = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]|^'")
-_FIRST_WORD = re.compile(r"[^\W\d_]{2,12}(?=\.?,? )")
+_FIRST_WORD = re.compile(r"[^\W\d_][\w-]{1,14}(?=\.?,? )")
+_WORDS = re.compile(r"[^\W\d_]{3,12}")
 _FROM = " from "
 _OR = " or "
 
@@ -39,52 +42,24 @@ _ZONES = {
 _ZONE = rf"(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
 _TIME = rf"(?:,?[T ]{_CLOCK}{_ZONE})?"
 
-# The months in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
-# Polish, Czech and Turkish, without accents; then in Russian, Ukrainian and Greek.
-_MONTHS = (
-    "january januar janvier enero gennaio janeiro januari stycznia leden ledna ocak "
-    "января январь січня ιανουαριου",
-    "february februar fevrier febrero febbraio fevereiro februari lutego unor unora subat "
-    "февраля февраль лютого φεβρουαριου",
-    "march marz mars marzo marco maart marts marca brezen brezna mart марта март березня μαρτιου",
-    "april avril abril aprile kwietnia duben dubna nisan апреля апрель квітня απριλιου",
-    "may mai mayo maggio maio mei maj maja kveten kvetna mayis мая маи травня μαιου",
-    "june juni juin junio giugno junho czerwca cerven cervna haziran июня июнь червня ιουνιου",
-    "july juli juillet julio luglio julho lipca cervenec cervence temmuz июля июль липня ιουλιου",
-    "august aout agosto augustus augusti sierpnia srpen srpna agustos "
-    "августа август серпня αυγουστου",
-    "september septembre septiembre settembre setembro wrzesnia zari eylul "
-    "сентября сентябрь вересня σεπτεμβριου",
-    "october oktober octobre octubre ottobre outubro pazdziernika rijen rijna ekim "
-    "октября октябрь жовтня οκτωβριου",
-    "november novembre noviembre novembro listopada listopad kasim "
-    "ноября ноябрь листопада νοεμβριου",
-    "december dezember decembre diciembre dicembre dezembro grudnia prosinec prosince aralik "
-    "декабря декабрь грудня δεκεμβριου",
-)
-# Those of Finnish, Hungarian, Romanian, Polish and Indonesian, which are not shortened.
-_WHOLE_MONTHS = (
-    "tammikuuta ianuarie styczen", "helmikuuta februarie luty", "maaliskuuta marcius martie marzec",
-    "huhtikuuta aprilis aprilie kwiecien", "toukokuuta majus", "kesakuuta junius iunie czerwiec",
-    "heinakuuta julius iulie lipiec", "elokuuta augusztus sierpien agustus",
-    "syyskuuta szeptember septembrie wrzesien", "lokakuuta octombrie pazdziernik",
-    "marraskuuta noiembrie", "joulukuuta decembrie grudzien desember",
-)  # fmt: skip
+# The months of 50 languages as the CLDR has them, long and short, without accents, each month on a
+# line. Croatian is not there, whose listopad is October and not November.
+_MONTHS = Path(__file__).with_name("months.txt")
 
 
+@lru_cache(maxsize=1)
 def _month_words() -> dict[str, int]:
     """Names of months, and their beginnings of three letters or more that mean one month only."""
     begins: dict[str, int] = {}
-    whole = {word: month for month, words in enumerate(_MONTHS, 1) for word in words.split()}
+    lines = _MONTHS.read_text("utf-8").splitlines()
+    whole = {word: month for month, words in enumerate(lines, 1) for word in words.split()}
     for word, month in whole.items():
         for end in range(3, len(word)):
             begin = word[:end]
             begins[begin] = month if begins.get(begin, month) == month else 0
-    also = {word: month for month, words in enumerate(_WHOLE_MONTHS, 1) for word in words.split()}
-    return {word: month for word, month in (also | begins | whole).items() if month}
+    return {word: month for word, month in (begins | whole).items() if month}
 
 
-_MONTH_OF = _month_words()
 _ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -111,25 +86,28 @@ _SHORT = r"(?:\d{4}|\d{2})"  # a year, of two digits maybe
 _SLASHES = r"\d{1,2}/\d{1,2}/" + _SHORT + _TIME
 _DASHES = r"\d{1,2}-\d{1,2}-" + _SHORT + _TIME
 # 1.2.10 may be the number of a version.
-_POINTS = r"(?:\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2})" + _TIME
+_POINTS = r"(?:\d{1,2}\. ?\d{1,2}\. ?\d{4}\.?|\d{2}\.\d{2}\.\d{2})" + _TIME
 STYLES = (
     _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
     _style("year/month/day", r"\d{4}/\d{1,2}/\d{1,2}" + _TIME, *_with_times("%Y/%m/%d")),
     _style(
         "year.month.day",
-        r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME + r"|\d{4}\. \d{1,2}\. \d{1,2}\.?",
-        *_with_times("%Y.%m.%d"),
-        "%Y. %m. %d.",
-        "%Y. %m. %d",
+        r"\d{4}\. ?\d{1,2}\. ?\d{1,2}\.?" + _TIME,
+        *_with_times("%Y.%m.%d", "%Y. %m. %d.", "%Y. %m. %d"),
     ),
-    _style("year 年 month 月 day 日", r"\d{4}年\d{1,2}月\d{1,2}日", "%Y年%m月%d日"),
+    _style(
+        "year 年 month 月 day 日",
+        r"\d{4}年\d{1,2}月\d{1,2}日" + _TIME,
+        *_with_times("%Y年%m月%d日"),
+    ),
+    _style("year 年 month 月", r"\d{4}年\d{1,2}月", "%Y年%m月"),
     _style(
         "year 년 month 월 day 일",
-        r"\d{4}년 ?\d{1,2}월 ?\d{1,2}일",
-        "%Y년 %m월 %d일",
-        "%Y년%m월%d일",
+        r"\d{4}년\d{1,2}월\d{1,2}일" + _TIME,
+        *_with_times("%Y년%m월%d일"),
     ),
-    _style("day.month.year", _POINTS, *_with_times("%d.%m.%Y", "%d.%m.%y")),
+    _style("year 년 month 월", r"\d{4}년\d{1,2}월", "%Y년%m월"),
+    _style("day.month.year", _POINTS, *_with_times("%d.%m.%Y", "%d.%m.%y", "%d. %m. %Y")),
     _style("day/month/year", _SLASHES, *_with_times("%d/%m/%Y", "%d/%m/%y"), day_first=True),
     _style("month/day/year", _SLASHES, *_with_times("%m/%d/%Y", "%m/%d/%y"), day_first=False),
     _style("day-month-year", _DASHES, *_with_times("%d-%m-%Y", "%d-%m-%y"), day_first=True),
@@ -151,9 +129,8 @@ STYLES = (
     ),
     _style(
         "year month-name day",
-        rf"\d{{4}}\.? {_MONTH} \d{{1,2}}\.?",
-        "%Y %b %d",
-        "%Y. %b %d.",
+        rf"\d{{4}}\.? {_MONTH} \d{{1,2}}\.?{_TIME}",
+        *_with_times("%Y %b %d", "%Y. %b %d", "%Y. %b %d."),
     ),
     _style(
         "month-name day time year",
@@ -171,6 +148,19 @@ STYLES = (
     _style("year-quarter", r"(?:\d{4}[ -]?Q[1-4]|Q[1-4][ /-]?\d{4})", "%Y-%m"),
     _style("year-week", r"\d{4}-?W\d{2}(?:-?[1-7])?", "%G-W%V-%u"),
     _style("yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"),
+    # Leading zeros are lost where they were numbers.
+    _style(
+        "mmddyyyy",
+        r"(?:0?[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:19|20)\d{2}",
+        "%m%d%Y",
+        day_first=False,
+    ),
+    _style(
+        "ddmmyyyy",
+        r"(?:0?[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}",
+        "%d%m%Y",
+        day_first=True,
+    ),
     _style(
         "yyyymmddhhmm",
         r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])T?(?:[01]\d|2[0-3])[0-5]\d"
@@ -202,7 +192,10 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
         return "", False
     sample = [_plain(text) for text in sample]
     fits = {}
+    one_word = len({text[:3] for text in sample}) == 1 < len(sample)
     for style in STYLES:
+        if style.name == "month-name-year" and one_word and max(map(len, sample)) < 8:
+            continue  # Mac-05, Mac-06
         matches = np.array([bool(style.pattern.fullmatch(text)) for text in sample])
         if matches.sum() < _FEWEST_OF_TWO * len(sample):
             continue
@@ -310,20 +303,49 @@ def dates_apart(days: Iterable[float]) -> list[str]:
     return [str(moment).replace("T", " ") for moment in cut]
 
 
+# What stands beside the numbers and the month in other languages: weekdays behind, words for year,
+# day and hour, and halves of the day before the hour.
+_AS_ELSEWHERE = tuple(
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"(?<=\d)(?:st|nd|rd|th)\b", ""),
+        (r"(?i)(?<=\d) (?:de|den|del) (?=\w)|(?<=[.\w]) del? (?=\d)|(?<=\d) d['’](?=\w)", " "),
+        (r"(?<=\d) ?(?:г|год[ау]?|року|р|m|d)\.?(?=$|,? )", ""),
+        (r"(?<=\d)(?:\.?,|\.?) (?![A-Z]{3,4}$)[^\W\d_][\w-]{2,14}$", ""),
+        (r" ?[(（][月火水木金土日월화수목금토일](?:曜日?|요일)?[)）]", ""),
+        (r" ?(?:[月火水木金土日]曜日?|(?:星期|[周週])[一二三四五六日天]|[월화수목금토일]요일)", ""),
+        (r"(?<=[年月년월]) (?=\d)", ""),
+        (r"(?<=\d)号", "日"),
+        (r"(?<=[ .]\d{4})\.(?=$| \d)", ""),
+        (
+            r"(\d{1,2}) ?[時时點点시h] ?(\d\d?)(?:[分분]| ?min)?(?: ?(\d\d?) ?[秒초s])?",
+            r"\1:\2:\3",
+        ),
+        (r"[ ,]*(?:午前|上午|오전) ?(\d{1,2}:[\d:]+)|(?<=\d) ?π\.?μ\.?", r" \1 AM"),
+        (r"[ ,]*(?:午後|下午|오후) ?(\d{1,2}:[\d:]+)|(?<=\d) ?μ\.?μ\.?", r" \1 PM"),
+        (r"(?<=[日일]) ?(?=\d)", " "),
+        (r"(?<=\d{4}),? (?:(?!\d)\w+\.? ){1,2}(?=\d{1,2}[:.]\d\d)", " "),
+        (r"(?<=\d{4} )(\d{1,2})\.(\d\d)(?:\.(\d\d))?$", r"\1:\2:\3"),
+        (r":(?=$|[^\d])", ""),
+        (r"  +", " "),
+        (r"(?<=:\d\d) ?(?:Uhr|h|ч)\.?$", ""),
+    )
+)
+
+
 def _plain(text: str) -> str:
     """A date with English months, without the name of its weekday."""
     if not _WORDY.search(text):
         return text
     text = text.lstrip("'\u2019")
-
-    first = _FIRST_WORD.match(text)
-    if first and not _month(first[0]):
-        text = text[first.end() :].lstrip("., ")
-    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b| (?:г\.?|року)$", "", text)
-    text = re.sub(
-        r"(?i)(?<=\b\d\.) |(?<=\b\d\d\.) |(?<=\d) de (?=\w)|(?<=[a-z]) de (?=\d)", " ", text
-    )
-    return re.sub(r"[^\W\d_]{3,12}", lambda word: _month(word[0]) or word[0], text)
+    for pattern, written in _AS_ELSEWHERE:
+        text = pattern.sub(written, text)
+    for _ in range(2):  # Sonntag, den
+        first = _FIRST_WORD.match(text)
+        rest = text[first.end() :].lstrip("., ") if first else ""
+        if first and (not _month(first[0]) or any(map(_month, _WORDS.findall(rest)))):
+            text = rest
+    return _WORDS.sub(lambda word: _month(word[0]) or word[0], text)
 
 
 def _month(word: str) -> str:
@@ -339,7 +361,7 @@ def month_number(word: str) -> int:
         for letter in unicodedata.normalize("NFKD", word.lower())
         if not unicodedata.combining(letter)
     ]
-    return _MONTH_OF.get("".join(letters).strip(" ."), 0)
+    return _month_words().get("".join(letters).replace("ı", "i").strip(" ."), 0)
 
 
 def _read(texts: pd.Series, style_name: str) -> tuple[pd.Series, pd.Series, NDArray[np.int64]]:
@@ -386,6 +408,10 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
             left = left.str.replace(
                 rf"^(\d{{4}})[ -]?Q{quarter}$", rf"\1-{3 * quarter - 2:02d}", regex=True
             )
+    if style.name == "day.month.year":
+        left = left.str.replace(r"^(\d+\. ?\d+\. ?\d{4})\.", r"\1", regex=True)
+    if style.name in ("mmddyyyy", "ddmmyyyy"):
+        left = left.str.zfill(8)
     if style.name == "yyyymmddhhmm":
         left = left.str.replace(r"^(\d{8})T?(\d{4})(\d\d)?Z?$", r"\1\2\3", regex=True)
         left = left.str.replace(r"^(\d{12})$", r"\g<1>00", regex=True)

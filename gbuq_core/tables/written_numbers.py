@@ -19,6 +19,14 @@ from numpy.typing import NDArray
 Units = tuple[tuple[str, float], ...]
 BARE: Units = (("", 1.0),)
 
+# A time of day, which is read in hours: 13:08, 13:08:55, 1:08 PM, 13h08, 18.00.00.
+CLOCK: Units = (("time of day", 1.0),)
+_HALF = r"(?i:[ap])\.?\s?(?i:m)\.?|[午上下오][前後午전후]"
+_CLOCK = (
+    rf"^(?P<half>{_HALF})?\s*(?P<hour>\d{{1,2}})(?:(?:[:h]|\.(?=\d\d\.))(?P<minute>[0-5]\d)"
+    rf"(?:[:.](?P<second>[0-5]\d(?:[.,]\d+)?))?)?\s*(?:(?P<late>{_HALF})|Uhr|h)?$"
+)
+
 _BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
 _MAYBE_NUMBER = r"\pN|^[+-]?\s*(?i:inf|infinity)$|∞"
 _INFINITE = "(?i)^[+-]?\\s*(inf|infinity|\u221e)$"
@@ -120,6 +128,7 @@ def _take_apart(text: Any) -> _Cells:
     # 5-HT is a name; "5- km" and "5-%" are numbers.
     named = pc.and_(has("inner"), pc.match_substring_regex(part["after"], r"^\pL"))
     whole = pc.and_not(whole, pc.and_not(named, has("gap")))
+    whole = pc.and_not(whole, pc.match_substring_regex(text, r"^\pL+-\d+$"))  # so is RP-18390
     fits = pc.fill_null(pc.and_(match.is_valid(), whole), False)
     signs = ("first", "sign", "inner", "last")
     negative = has("open")
@@ -157,6 +166,34 @@ def cores(text: Any) -> Any:
     return _take_apart(text).number
 
 
+def read_clock(texts: pd.Series) -> NDArray[np.float64]:
+    """Times of day in hours; NaN where a text is none.
+
+    >>> read_clock(pd.Series(["13:15", "1:30 PM", "12:00 a.m.", "25:00", "7"])).tolist()
+    [13.25, 13.5, 0.0, nan, nan]
+    """
+    parts = texts.str.extract(_CLOCK)
+    half = parts["half"].fillna(parts["late"]).str.strip()
+    hour, minute, second = (
+        pd.to_numeric(parts[name].str.replace(",", ".")) for name in ("hour", "minute", "second")
+    )
+    late = half.str.contains(r"^[Pp下]|[後후]$", regex=True, na=False)
+    hour = hour.where(half.isna(), (hour % 12 + 12 * late).where(hour.between(0, 12)))
+    hours = hour + minute.fillna(0.0) / 60 + second.fillna(0.0) / 3600
+    stands = (minute.notna() | half.notna()) & (hours <= 24)
+    return hours.where(stands).to_numpy(np.float64)
+
+
+def are_clocks(words: Any) -> bool:
+    """Whether distinct texts are times of day; 18.10.12 is a date, 36:10 a duration."""
+    texts = pd.Series(words.to_pandas(), dtype="str")
+    hours = read_clock(texts)
+    dotted = texts[~np.isnan(hours)].str.extract(r"\.(\d\d)\.")[0].dropna()
+    dates = len(dotted) and dotted.astype(float).between(1, 31).all()
+    longer = texts[np.isnan(hours)].str.fullmatch(r"\d+:\d\d(?::\d\d)?").any()
+    return not dates and not longer and (~np.isnan(hours)).sum() >= _MOST * max(1, len(hours))
+
+
 class UnitChoice(NamedTuple):
     """The unit of a column of numbers, what parts its thousands, and how many cells have marks."""
 
@@ -176,6 +213,8 @@ def choose_units(text: Any, decimal: str) -> UnitChoice:
     """
     counted = pc.value_counts(text.drop_null())
     words, times = counted.field("values"), counted.field("counts").to_numpy()
+    if are_clocks(words):
+        return UnitChoice(CLOCK)
     cells = _take_apart(words)
     fits = pc.match_substring_regex(cells.number, number_pattern(decimal))
     known = pc.fill_null(fits, False).to_numpy(zero_copy_only=False)
@@ -208,7 +247,7 @@ def choose_units(text: Any, decimal: str) -> UnitChoice:
             return UnitChoice(((root, 1.0), *more), thousands, noted)
     most = max(count, key=lambda unit: count[unit])
     mixed: tuple[tuple[str, int], ...] = ()
-    if count[most] < _MOST * total:
+    if count[most] < _MOST * total and total >= _MOST * times.sum():
         often = {unit: n for unit, n in count.items() if n >= _SEEN * total}
         if all(not unit or unit in _MEASURES or _is_currency(unit) for unit in often):
             mixed = tuple(sorted(often.items(), key=lambda pair: -pair[1]))
@@ -237,7 +276,7 @@ _LIKE_NUMBERS = (
     r"|[\d.,]+ ?[×x*] ?10\^?[⁰-⁹\d-]+|\d+' ?\d+(?:\"|'')|[\d.,]+ (?:CR|DR|Cr|Dr|cr|dr)"
     r"|[\d.,]+ ?(?:to|bis|until|\x{2013}|\.\.\.?|…) ?[\d.,]+|[\d.,]+ ?\((?:±|\+/-) ?[\d.,]+\)"
     r"|\d+° ?\d+['′].*"
-    r"|\d{1,2}:\d\d(?::\d\d)? ?[AaPp]\.?[Mm]\.?|[\d.,]+ ?\(\PN*\)|[\d.,]+"
+    r"|[\d.,]+ ?\(\PN*\)|[\d.,]+"
     r"|(?:(?i:ca|circa|approx|approximately|about|etwa|rund|env|around|no|nr|num)\.?:? |[#№約]) ?"
     r"[\d.,]+)$"
 )
@@ -314,6 +353,8 @@ def _read_distinct(
     distinct: pd.Series, decimal: str, units: Units
 ) -> tuple[NDArray[np.float64], bool]:
     """Numbers of distinct texts, NaN where there is none, and whether none was in disguise."""
+    if units == CLOCK:
+        return read_clock(distinct), False
     # A group of three digits would be taken for decimals here, and the other way round.
     if units and all(unit for unit, _ in units):
         numbers = np.full(len(distinct), np.nan)

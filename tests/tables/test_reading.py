@@ -151,6 +151,33 @@ def test_a_header_without_the_first_name_is_that_of_row_names():
     assert (table.names, table.n_rows) == (["column 1", "x", "y"], 2)
 
 
+@pytest.mark.parametrize("skip", [None, 0])
+@pytest.mark.parametrize(
+    ("head", "row", "names"),
+    [
+        ("a,b,c", "{0},2.5,{1},,", "a b c column_4 column_5"),
+        ("a;b;c,,,", "{0};2,5;{1};;,", "a b c column_4 column_5"),  # an editor's commas
+        ("a;b", "{0};2,5" + 9 * ";", " ".join(["a b", *(f"column_{k}" for k in range(3, 12))])),
+        ("a,b,c,d", "{0},1.5,{1},4,5,6.5", "a b c d column_5 column_6"),
+        ("a,b", "{0},1.5,{1},4,5,6.5", "a b column_3 column_4 column_5 column_6"),
+        ("a\tb", "r{0}\t1.5\t{1}", "column_1 a b"),
+        ("a b", "r{0} 1.5 {1}", "column_1 a b"),
+        ("a,b", "{1},1.5,{0}", "a b column_3"),
+    ],
+)
+def test_a_header_shorter_than_its_rows(head, row, names, skip):
+    rows = "".join(row.format(k, k % 3) + "\n" for k in range(30))
+    table = read_table(f"{head}\n{rows}".encode(), options=ReadOptions(skip_rows=skip))
+    assert (table.n_rows, [name.replace(" ", "_") for name in table.names]) == (30, names.split())
+
+
+def test_a_title_above_a_short_header_is_a_title():
+    rows = "".join(f"{k},2.5,{k % 3},,\n" for k in range(30))
+    table = read_table(f"Report 2021\na,b,c\n{rows}".encode())
+    assert table.names[:3] == ["a", "b", "c"]
+    assert table.n_rows == 30
+
+
 def test_a_delimiter_at_the_end_of_each_row_is_no_ragged_row():
     table = read_table(b"a,b\n1,2,\n3,4,\n5,6,\n")
     assert table.names == ["a", "b", "column 3"]

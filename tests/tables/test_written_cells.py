@@ -5,11 +5,13 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from babel.dates import format_date, format_datetime
 from table_parts import as_parquet, table_of
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.streaming import open_blocks, survey_file
 from gbuq_core.tables import edit_schema, infer_schema, prepare_new, prepare_training, read_table
+from gbuq_core.tables.columns import one_form
 from gbuq_core.tables.written_dates import find_date_style, read_dates
 from gbuq_core.tables.written_numbers import read_numbers
 
@@ -134,7 +136,6 @@ def test_marks_beside_numbers_are_told_of():
         ("ca. {0}.{1}", "numbers"),
         ("No. {0}{1}", "numbers"),
         ("{0}.{1} (est.)", "numbers"),
-        ("{1}:{0:02d} PM", "numbers"),
         ("{0} to {1}", "numbers"),
         ("{0}y {1}m", "numbers"),
         ("2{0:03d}/{1}|2021", "dates"),
@@ -192,6 +193,113 @@ def test_more_ways_to_write_dates(texts, first):
     dates = read_dates(pa.array(texts), style)
     assert dates.values[0] == np.datetime64(first, "us")
     assert not dates.unreadable.any()
+
+
+PLACES = "bg cs da de_AT el es et fi fr hu is it ja ko lt nb nl pl pt ro ru sk sl sr sv tr uk zh"
+
+
+@pytest.mark.parametrize("form", ["medium", "long", "full"])
+@pytest.mark.parametrize("place", PLACES.split())
+def test_dates_are_read_as_each_language_writes_them(place, form):
+    moments = [datetime.datetime(2018, 1 + k % 12, 1 + 5 * k % 28, 8 + 5 * (k % 2)) for k in COUNT]
+    written = {
+        "D": [format_date(moment, form, locale=place) for moment in moments],
+        "s": [format_datetime(moment, "medium", locale=place) for moment in moments],
+    }
+    for unit, texts in written.items():
+        if (place, unit) == ("fi", "s"):
+            continue  # 13.00.00
+        cells = one_form(pa.array(texts))
+        values = read_dates(cells, find_date_style(cells.to_pylist(), True)[0]).values
+        np.testing.assert_array_equal(values, np.array(moments, f"M8[{unit}]"))
+
+
+@pytest.mark.parametrize(
+    ("form", "style"),
+    [("%m%d%Y", "mmddyyyy"), ("%d%m%Y", "ddmmyyyy"), ("%Y%m%d", "yyyymmdd")],
+)
+def test_dates_of_eight_digits(form, style):
+    first = datetime.date(2018, 1, 2)
+    days = [first + datetime.timedelta(17 * k) for k in COUNT]
+    numbers = [int(day.strftime(form)) for day in days]  # without the first zero
+    column = schema_of(numbers).columns[0]
+    assert (column.kind, column.date_style) == ("date", style)
+    assert column.limits == (str(days[0]), str(days[-1]))
+
+
+@pytest.mark.parametrize(
+    ("form", "first"),
+    [
+        ("{0:02d}:{1:02d}", 1.25),
+        ("{0}:{1:02d}:36", 1.26),
+        ("{0}:{1:02d} PM", 13.25),
+        ("\u5348\u5f8c{0}:{1:02d}", 13.25),
+        ("{0:02d}.00.36", 1.01),
+        ("{0}h{1:02d}", 1.25),
+    ],
+)
+def test_times_of_day_are_hours(form, first):
+    table = table_with([form.format(k % 12 + 1, (15 + 7 * k) % 60) for k in COUNT])
+    column = infer_schema(table).columns[0]
+    assert (column.kind, column.style["unit"]) == ("numeric", "time of day")
+    assert prepare_training(table, infer_schema(table), "y").X["v"][0] == pytest.approx(first)
+
+
+@pytest.mark.parametrize("form", ["{0}:{1:02d}", "{0:02d}.{1:02d}.18"])
+def test_durations_and_dates_are_no_times_of_day(form):
+    column = schema_of([form.format(k + 1, k % 12 + 1) for k in range(30)]).columns[0]
+    assert "unit" not in column.style
+
+
+CODES = [100 + 7 * (k % 13) for k in COUNT]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        *(
+            (name, CODES, "category")
+            for name in ("FIPS", "zip_code", "DRG", "ProviderID", "HSCode")
+        ),
+        *(
+            (name, CODES, "category")
+            for name in ("store number", "sic2", "Customer phone", "dept_no")
+        ),
+        ("NPI", [10**9 + 7919 * k for k in COUNT], "identifier"),
+        *(
+            (name, CODES, "numeric")
+            for name in ("zip_population", "lines of code", "number", "humid")
+        ),
+        ("code", [k / 7 for k in COUNT], "numeric"),
+        ("zip", [k % 2 for k in COUNT], "numeric"),
+        ("Customer ID", [f"RP-{10000 + 7919 * k % 80000}" for k in COUNT], "identifier"),
+        ("Customer", ["RP-18390", "CG-12520", "RS-19765", "DV-13045"] * 10, "category"),
+        ("customer id", [f"RS{10000 + 7919 * k % 80000}" for k in COUNT], "identifier"),
+        ("price", [f"-EUR {k}" for k in COUNT], "numeric"),
+    ],
+)
+def test_numbers_that_do_not_count_are_codes(name, values, kind):
+    schema = infer_schema(table_of(**{name: values, "w": COUNT}))
+    column = schema.columns[0]
+    assert column.kind == kind
+    told = [sentence for sentence in schema.notices if "read as codes" in sentence]
+    assert len(told) == (kind == "category" and values is CODES)
+    assert not any("different units" in sentence for sentence in schema.notices)
+
+
+def test_whole_numbers_beyond_doubles_are_read():
+    numbers = pa.array([2**63 + k for k in COUNT], pa.uint64())
+    schema = infer_schema(read_table(as_parquet(pa.table({"v": numbers, "w": list(COUNT)}))))
+    assert schema.columns[0].kind == "identifier"
+    assert not any("not read" in sentence for sentence in schema.notices)
+
+
+def test_a_round_number_far_below_may_mean_missing():
+    seen = [-200.0 if k % 5 == 0 else 10.0 + k for k in COUNT]
+    wide = [-200.0 if k % 7 == 0 else 40.0 * k for k in COUNT]  # asked because of the other one
+    steps = [100.0 * (k - 9) for k in COUNT]
+    columns = infer_schema(table_of(seen=seen, wide=wide, steps=steps, w=COUNT)).columns
+    assert [column.suspects for column in columns] == [(-200.0,), (-200.0,), (), ()]
 
 
 def test_nobody_is_born_in_the_future():
