@@ -10,6 +10,7 @@ import csv
 import math
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import SupportsFloat
@@ -199,6 +200,33 @@ def listed(values: Iterable[object], limit: int = 5) -> str:
     if len(texts) > limit:
         return f"{', '.join(texts[:limit])} and {len(texts) - limit:,} more"
     return enumerated(texts)
+
+
+def told_apart(words: Iterable[str]) -> list[str]:
+    """Words as `shown`, with what nobody sees of them where several look alike.
+
+    >>> told_apart(["Nelson 2", "Nelson\u00a0 2", "nelson 2"])
+    ['"Nelson 2"', '"Nelson 2" (no-break space, 2 blanks in a row)', '"nelson 2"']
+    """
+    words = list(words)
+    seen = ["".join(c for c in word if c.isprintable() or c.isspace()) for word in words]
+    seen = [shown(unicodedata.normalize("NFC", word)) for word in seen]
+    return [
+        f"{text} ({', '.join(_unseen(word))})" if seen.count(text) > 1 and _unseen(word) else text
+        for word, text in zip(words, seen, strict=True)
+    ]
+
+
+def _unseen(word: str) -> list[str]:
+    odd = [
+        unicodedata.name(letter, f"U+{ord(letter):04X}").lower()
+        for letter in dict.fromkeys(word)
+        if (letter != " " and not letter.isprintable())
+        or unicodedata.combining(letter)
+        or unicodedata.normalize("NFC", letter) != letter
+    ]
+    runs = [f"{len(blanks)} blanks in a row" for blanks in re.findall(r"\s{2,}", word.strip())]
+    return [*odd, *dict.fromkeys(runs)]
 
 
 def enumerated(words: Sequence[str]) -> str:

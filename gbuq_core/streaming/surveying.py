@@ -31,6 +31,7 @@ from gbuq_core.tables.cleaning import (
     left_out_cells,
     names_like,
 )
+from gbuq_core.tables.column_notices import fold_alike
 from gbuq_core.tables.columns import (
     CODES,
     LONG_WHOLE,
@@ -224,8 +225,7 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
         raise InvalidData("The file has a header but no rows: add rows below the header.")
     _choose_marks(file, facts)
     _choose_styles(file, facts)
-    for name in needed:
-        notices += _judge(facts[called[name]])
+    notices += fold_alike(text for name in needed for text in _judge(facts[called[name]]))
     notices += file.notices
     if not own_target:
         return Survey(n_rows, False, tuple(notices), facts, called)

@@ -15,8 +15,22 @@ from pyarrow import types
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
 from gbuq_core.metrics.log_score import find_resolution
-from gbuq_core.presentation import columns_named, counted, enumerated, listed, percent, short, shown
-from gbuq_core.tables.column_notices import column_notices, reading_notices, unreadable_sentence
+from gbuq_core.presentation import (
+    columns_named,
+    counted,
+    enumerated,
+    listed,
+    percent,
+    short,
+    shown,
+    told_apart,
+)
+from gbuq_core.tables.column_notices import (
+    column_notices,
+    fold_alike,
+    reading_notices,
+    unreadable_sentence,
+)
 from gbuq_core.tables.columns import (
     Column,
     as_categories,
@@ -533,11 +547,12 @@ def names_like(names: Sequence[str], known: Sequence[str]) -> tuple[list[str], l
         like = name_of.get(key, name)
         matches.append(like if name not in known and like not in taken else name)
         taken.add(matches[-1])
-    changed = [f"{shown(a)} as {shown(b)}" for a, b in zip(names, matches, strict=True) if a != b]
+    pairs = [told_apart(pair) for pair in zip(names, matches, strict=True) if len({*pair}) > 1]
+    changed = [" as ".join(pair) for pair in pairs]
     sentences = (
         [
-            f"Second file: names that differ in case or blanks are read as in the first file "
-            f"({enumerated(changed)})."
+            "Second file: names that differ only in case, blanks or Unicode form are read as in "
+            f"the first file ({enumerated(changed)})."
         ]
         if changed
         else []
@@ -587,10 +602,10 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
     table = table._replace(data=table.data.rename_columns(names))
     notices += ignored_columns(table.names, needed, training.schema)
     columns = columns_like(table, training.schema, needed)
+    notices += fold_alike(sentence for _, remarks in columns.values() for sentence in remarks)
     parts: dict[str, Any] = {}
     for name in needed:
-        column, remarks = columns[name]
-        notices += remarks
+        column, _ = columns[name]
         wanted = tuple(f.part for f in training.features if f.column == name)
         values = feature_values(single_chunk(table.data, name), column, wanted)
         for feature in training.features:

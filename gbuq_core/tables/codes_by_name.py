@@ -39,7 +39,7 @@ def hold_codes(base: Column, values: NDArray[np.float64]) -> bool:
     known = values[~np.isnan(values)]
     if not _CODE.fullmatch(name) or _COUNTS.search(name):
         return False
-    if base.n_distinct < 3 or len(known) < _FEWEST:
+    if base.kind != "numeric" or base.n_distinct < 3 or len(known) < _FEWEST:
         return False
     if known.min() < 0.0 or (known != np.round(known)).any() or np.isinf(known).any():
         return False

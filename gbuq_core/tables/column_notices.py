@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from gbuq_core.presentation import columns_named, counted, listed, shown
-from gbuq_core.tables.columns import REMARKS, Column
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.presentation import columns_named, counted, enumerated, listed, shown
+from gbuq_core.tables.columns import REMARKS, SUSPECT_DAYS, Column
 from gbuq_core.tables.no_data import OWN
-from gbuq_core.tables.written_dates import as_date, date_text
+from gbuq_core.tables.written_dates import as_date, date_text, style_words
 
 INDEX = "The file says that it was the index of a pandas table."
 MANY_LEVELS = 32  # as the estimator: above that, categories become averages of the target
 _MOST_SENTENCES = 5
+# Dates far from the others: by spreads of nine tenths of them and ten years at least; a share.
+_FAR_SPREADS, _FAR_DAYS, _MOST_FAR = 3.0, 3652.5, 0.02
 
 
 def column_notices(columns: Sequence[Column]) -> list[str]:
@@ -96,7 +103,7 @@ def reading_notices(columns: Sequence[Column]) -> list[str]:
     notices += _limited(
         [
             f"The column {shown(c.name)} does not show whether day or month comes first. It was "
-            f"read as {c.date_style}."
+            f"read as {style_words(c.date_style)}."
             for c in columns
             if c.ambiguous_dates
         ]
@@ -122,6 +129,45 @@ def unreadable_sentence(column: Column) -> str:
         f"{what if plural else 'a ' + what[:-1]} ({listed(column.unreadable)}) and "
         f"count{'' if plural else 's'} as missing."
     )
+
+
+def years_remarks(
+    name: str, text: Any, values: NDArray[np.datetime64], style: str
+) -> list[tuple[str, str]]:
+    """What years of two digits are read as, and which dates are far from the others, by cells."""
+    known = np.flatnonzero(~np.isnat(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    first = re.search(r" from (\d+)$", style)
+    if first and len(order):
+        ends = [f"{shown(text[int(k)])} is {date_text(values[k])}" for k in order[[0, -1]]]
+        sentence = (
+            f"The years of the column {shown(name)} have two digits and are read as {first[1]} to "
+            f"{int(first[1]) + 99}: {enumerated(list(dict.fromkeys(ends)))}."
+        )
+        return [("years", sentence)]
+    days = values[order].astype("M8[D]").astype(np.float64)
+    low, high = np.quantile(days, (0.05, 0.95)) if len(days) else (0.0, 0.0)
+    reach = max(_FAR_SPREADS * (high - low), _FAR_DAYS)
+    far = order[((days < low - reach) | (days > high + reach)) & ~np.isin(days, SUSPECT_DAYS)]
+    if not 0 < len(far) <= max(1.0, _MOST_FAR * len(days)):
+        return []
+    cells = listed(dict.fromkeys(str(text[int(k)]) for k in far), limit=3)
+    sentence = (
+        f"{counted(len(far), 'date')} of the column {shown(name)} ({cells}) "
+        f"{'is' if len(far) == 1 else 'are'} far from the others, most of which are from "
+        f"{date_text(as_date(np.floor(low)))} to {date_text(as_date(np.floor(high)))}: check "
+        f"{'it' if len(far) == 1 else 'them'}."
+    )
+    return [("years", sentence)]
+
+
+def fold_alike(sentences: Iterable[str]) -> list[str]:
+    """At most five sentences of a sort, which are those that begin alike."""
+    sorts: dict[str, list[str]] = {}
+    for sentence in sentences:
+        words = re.findall(r"[a-z]+", re.sub(r'"[^"]*"|\([^)]*\)', "", sentence.lower()))
+        sorts.setdefault(" ".join(word.rstrip("s") for word in words[:8]), []).append(sentence)
+    return [sentence for alike in sorts.values() for sentence in _limited(alike)]
 
 
 def _limited(sentences: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from gbuq_core.tables.written_dates import Dates, as_date, date_text, read_dates
+from gbuq_core.tables.written_dates import Dates, as_date, date_text, read_dates, style_words
 from gbuq_core.tables.written_numbers import Numbers, Units, describe_units, read_numbers
 
 MISSING_MARKERS = frozenset(
@@ -275,7 +275,7 @@ class Column:
     def style(self) -> dict[str, str]:
         """How its numbers or dates are written: decimal, thousands, unit, date."""
         if self.kind == "date":
-            return {"date": self.date_style or "as dates"}
+            return {"date": style_words(self.date_style) or "as dates"}
         if self.kind != "numeric":
             return {}
         unit = describe_units(self.units)

@@ -18,7 +18,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import counted, enumerated, listed, shown
 from gbuq_core.tables.codes_by_name import hold_codes
-from gbuq_core.tables.column_notices import INDEX, MANY_LEVELS, column_notices
+from gbuq_core.tables.column_notices import INDEX, MANY_LEVELS, column_notices, years_remarks
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
     FEATURE_KINDS,
@@ -46,7 +46,14 @@ from gbuq_core.tables.words_in_columns import (
     without_markers,
     words_of_missing,
 )
-from gbuq_core.tables.written_dates import DIGIT, ENOUGH, date_part, find_date_style, read_dates
+from gbuq_core.tables.written_dates import (
+    DIGIT,
+    ENOUGH,
+    date_part,
+    find_date_style,
+    read_dates,
+    style_words,
+)
 from gbuq_core.tables.written_numbers import (
     BARE,
     CLOCK,
@@ -121,8 +128,8 @@ def _infer_column(
         return replace(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
         )
-    digits, codes = not types.is_string(array.type) or may_hold_numbers(text), False
-    unread = digits
+    digits = unread = not types.is_string(array.type) or may_hold_numbers(text)
+    codes = False
     if digits and (not types.is_string(array.type) or _may_be_numbers(text, clues.mark)):
         numbers, tried, known = _best_numbers(base, array, text, clues.mark)
         n_known = len(known) - known.null_count
@@ -130,10 +137,7 @@ def _infer_column(
             tried = replace(tried, n_distinct=_n_distinct_numbers(known, numbers))
             unread = bool(numbers.unreadable.any())
             guess = _infer_from_numbers(tried, known, numbers, clues)
-            codes = (
-                guess is not None and guess.kind == "numeric" and hold_codes(guess, numbers.values)
-            )
-            if guess is not None and not codes:
+            if guess and not (codes := hold_codes(guess, numbers.values)):
                 return guess
         elif mixed := dict(tried.remarks).get("mixed"):
             reason = "Its numbers have different units."
@@ -147,9 +151,8 @@ def _infer_column(
             )
         elif sentence := numbers_among_words(base, text, numbers, clues.mark):
             base = replace(base, remarks=(*base.remarks, ("numbers", sentence)))
-    digits = digits and not codes
     style, ambiguous = "", False
-    if digits:
+    if digits := digits and not codes:
         style, ambiguous = find_date_style(distinct_sample(text), clues.day_first, name)
     if digits and not style:
         style, ambiguous, base, text = _style_among_words(base, text, clues, name)
@@ -162,10 +165,10 @@ def _infer_column(
         guess = replace(guess, n_missing=base.n_missing, remarks=base.remarks)
     many = guess.kind != "category" or guess.n_distinct > MANY_LEVELS
     if unread and many and (what := like_numbers_or_dates(text)):
+        plain = "2024-02-29" if what == "dates" else "plain numbers"
         sentence = (
             f"The cells of the column {shown(name)} look like {what} ({listed(guess.examples)}) in "
-            "a form that is not read: write them as "
-            f"{'2024-02-29' if what == 'dates' else 'plain numbers'} if they are."
+            f"a form that is not read: write them as {plain} if they are."
         )
         guess = replace(guess, remarks=(*guess.remarks, ("numbers", sentence)))
     if codes and guess.kind == "category":
@@ -385,9 +388,7 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
     n_bad = int(unreadable.sum())
     where = f"of the column {shown(base.name)}"
     remarks = [*base.remarks]
-    if first := re.search(r" from (\d+)$", style):
-        years = f"{first[1]} to {int(first[1]) + 99}"
-        remarks.append(("years", f"The years {where} have two digits and are read as {years}."))
+    remarks += years_remarks(base.name, text, dates.values, style)
     if (dates.local != dates.values)[~np.isnat(dates.values)].any():
         words = (
             f"The times {where} are written with their distance from UTC: their days are "
@@ -397,7 +398,7 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
     days = date_part(dates.values, "days")
     known = days[~np.isnan(days)]
     written = (
-        f"Its values are dates written as {style}."
+        f"Its values are dates written as {style_words(style)}."
         if style
         else "The file says that it holds dates."
     )
@@ -510,12 +511,12 @@ def infer_schema(table: Table) -> Schema:
         return infer_column(names[position], array, _clues(table, position))
 
     columns = parallel_map(infer, range(len(names)))
-    codes = {code for column in columns if column.kind == "numeric" for code in column.suspects}
+    codes = tuple(sorted({code for c in columns if c.kind == "numeric" for code in c.suspects}))
     for position, column in enumerate(columns):  # a code of one column is looked for in all
-        if codes and column.kind == "numeric" and column.range and codes & {*column.range}:
+        if column.kind == "numeric" and column.range and {*codes} & {*column.range}:
             values = as_numbers(single_chunk(table.data, position), column).values
-            found = suspected_missing(values, tuple(sorted(codes)), _NEARER)
-            columns[position] = replace(column, suspects=found)
+            suspects = suspected_missing(values, codes, _NEARER)
+            columns[position] = replace(column, suspects=suspects)
     for position, name in enumerate(names):
         if name in table.source.index_columns:
             columns[position] = replace(columns[position], used=False, reason=INDEX)
@@ -571,8 +572,7 @@ def edit_schema(
         markers = tuple(_marker(value) for value in missing_values.get(name, ()))
         kept = name in keep_words or column.keep_words
         kind = kinds.get(name, column.kind if column.reason == _CHOSEN else None)
-        read_anew = bool(markers) or kept != column.keep_words
-        read_anew |= "codes" in dict(column.remarks)
+        read_anew = markers or kept != column.keep_words or "codes" in dict(column.remarks)
         if kind is not None and (kind != column.kind or read_anew):
             check_choice("kind", kind, CHOSEN_KINDS)
             column = column_as(name, array, kind, clues, markers or column.missing_values, kept)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from gbuq_core.presentation import counted, listed, percent, shown
+from gbuq_core.presentation import counted, enumerated, listed, percent, shown, told_apart
 from gbuq_core.tables.columns import (
     KEPT_WORD,
     MARKER_WORDS,
@@ -189,16 +189,19 @@ def with_spellings(base: Column, array: Any, text: Any) -> Column:
         for key in folded
         if (whole := longer.get(key, key)) in merged
     }
-    written = [word for words in merged.values() for word in words]
     seen = pc.unique(pc.utf8_trim(array, characters=" \t\r\n")).drop_null()
-    n_forms = len(seen) - len(pc.unique(trim(seen, Missing(frozenset()))))
-    if not merged and not n_forms:
+    seen = seen.filter(trim(seen, base.missing).is_valid())
+    forms: dict[str, list[str]] = {}
+    for key, word in zip(fold_names(seen).to_pylist(), seen.to_pylist(), strict=True):
+        forms.setdefault(longer.get(key, key), []).append(word)
+    several = [word for words in forms.values() if len(words) > 1 for word in words[:3]]
+    if not several:
         return base
-    examples = f" ({listed(written[:4])})" if written else ""
     sentence = (
         f"Values of the column {shown(base.name)} that differ only in case, blanks or Unicode form"
         f"{', or are Y for Yes,' if {*longer} & {*folded} else ''}"
-        f"{examples} are one. If they are not the same, tick Keep words (--keep-words)."
+        f" ({enumerated(told_apart(several[:6]))}) are one. If they are not the same, tick Keep "
+        "words (--keep-words)."
     )
     return replace(
         base,

@@ -227,6 +227,16 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
     return _with_years(best, sample, name), len(fitting) > 1
 
 
+def style_words(style: str) -> str:
+    """A style as a sentence says it.
+
+    >>> style_words("day/month/year from 1931")
+    'day/month/year, with years of two digits'
+    """
+    name, short, _ = style.partition(_FROM)
+    return f"{name}, with years of two digits" if short else name
+
+
 def style_like(known: str, sample: list[str]) -> str:
     """The style of a second file's dates: the first file's if it fits, else its own."""
     if known and sample:

@@ -348,9 +348,8 @@ def test_spellings_of_one_level():
     table = table_with(words * 5)
     schema = infer_schema(table)
     assert schema.columns[0].n_distinct == 3
-    assert any(
-        "differ only in case, blanks or Unicode form" in sentence for sentence in schema.notices
-    )
+    told = next(sentence for sentence in schema.notices if "differ only in case" in sentence)
+    assert '"Yes", "yes", "YES", "No", "No" (no-break space)' in told
     training = prepare_training(table, schema, "y")
     assert set(training.X["v"].cat.categories) == {"Yes", "No", "Besan\u00e7on"}
     new = prepare_new(table_of(v=["yEs", "NO"], k=[1, 2]), training)
@@ -359,10 +358,58 @@ def test_spellings_of_one_level():
     assert kept.n_distinct == 5
 
 
+def test_names_that_print_alike_show_what_differs():
+    notices = schema_of(["Nelson 2", "Nelson  2", "Nelson\u00a02", "Ulm"] * 10).notices
+    assert any(
+        '("Nelson 2", "Nelson 2" (2 blanks in a row) and "Nelson 2" (no-break space))' in sentence
+        for sentence in notices
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "odd", "told"),
+    [
+        ("%d.%m.%y", "14.10.99", '"14.10.99" is 1999-10-14 and "13.10.12" is 2012-10-13'),
+        (
+            "%d/%m/%Y",
+            "14/10/1927",
+            '1 date of the column "v" ("14/10/1927") is far from the others',
+        ),
+        (
+            "%Y-%m-%d",
+            "2109-10-14",
+            '1 date of the column "v" ("2109-10-14") is far from the others',
+        ),
+        ("%Y-%m-%d", "2009-10-14", ""),
+    ],
+)
+def test_odd_years_name_their_cells(form, odd, told):
+    first = datetime.date(2011, 1, 3)
+    cells = [(first + datetime.timedelta(11 * k)).strftime(form) for k in range(60)]
+    schema = schema_of([*cells, odd])
+    years = [text for sort, text in schema.columns[0].remarks if sort == "years"]
+    assert [told in text for text in years] == [True] * bool(told)
+
+
+def test_sentences_of_a_sort_fold_for_a_second_file_too():
+    columns = {f"n{k}": [k + 0.5 * row for row in COUNT] for k in range(9)}
+    table = table_of(**columns, y=COUNT)
+    training = prepare_training(table, infer_schema(table), "y")
+    bad = {
+        name: ["bad"] * (1 + k % 3) + values[3:] for k, (name, values) in enumerate(columns.items())
+    }
+    bad = {name: [*cells, *[1.5] * (N - len(cells))] for name, cells in bad.items()}
+    notices = prepare_new(table_of(**bad), training).notices
+    assert len(notices) == 6
+    assert notices[-1] == "The same holds for 4 more columns."
+
+
 def test_short_words_for_yes_and_no_are_the_long_ones():
     schema = schema_of(["Y", "Yes", "N", "no", "No"] * 8)
     assert schema.columns[0].n_distinct == 2
-    assert any('or are Y for Yes, ("Y", "Yes", "N" and "no") are one' in s for s in schema.notices)
+    assert any(
+        'or are Y for Yes, ("Y", "Yes", "N", "no" and "No") are one' in s for s in schema.notices
+    )
     assert schema_of(["Y", "Yes", "N", "maybe"] * 10).columns[0].n_distinct == 4
 
 
