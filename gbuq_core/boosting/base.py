@@ -309,7 +309,15 @@ class BoostedEnsemble(Savable, BaseEstimator):
         """What ``finish`` makes of raw outputs (n_members, n_rows, n_outputs), block by block;
         ``members`` are the arguments of `chosen_members`.
         """
-        matrix, _ = self._encode(X)
+        return self._map_matrix(self._encode(X)[0], finish, *members)
+
+    def _map_matrix(
+        self,
+        matrix: np.ndarray,
+        finish: Callable[[np.ndarray], Sequence[np.ndarray]],
+        *members: Any,
+    ) -> list[np.ndarray]:
+        """The same of an encoded matrix."""
         points, limit = self.chosen_members(*members)
         stages = self._stages_for(points)
         if len(matrix) < 2 * _BLOCK_ROWS or self.plan_.engine != "numba":

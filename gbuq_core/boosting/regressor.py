@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting.base import BoostedEnsemble
+from gbuq_core.boosting.monotone import follow_mean, path_of
 from gbuq_core.boosting.stopping import regression_stages, weight_of_mean
 from gbuq_core.calibration import Clocks, Stages
 from gbuq_core.distribution import Distribution, LogDistribution, student
@@ -113,8 +114,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         elsewhere: one for each column, or a dict by names or positions, as LightGBM's. Leaves are
         moved to comply after their noise is drawn, so every member does, and every truncation. Of
         two classes it is the chance of the second; of more, the logit of each class, whose chance
-        may still turn where another's logit rises faster. Of a regression it is the mean, and not
-        with ``target="log"`` or engine "catboost".
+        may still turn where another's logit rises faster. Of a regression it is the mean, and the
+        ends of intervals with it; not with ``target="log"`` or engine "catboost".
     stopping : {"two_clocks", "early"} or None
         Where the ensemble stops. "two_clocks": on rows held out, first the number of trees for the
         mean (least squared error), then the number of trees for the scale, a factor of the std and
@@ -271,6 +272,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
         ``loc`` is the mean of the members' means, ``scale`` the std with total uncertainty. The law
         is a Student t with that std where `stopping` has chosen degrees of freedom, else a normal.
+        With ``monotone_constraints``, ``scale`` follows the mean along constrained columns, slowly
+        enough that both ends of intervals up to 99 % move one way.
 
         With ``target="log"`` this law is that of log y, and a `LogDistribution` carries it to y:
         its quantiles and intervals are exact, its ``loc`` and ``scale`` those of y. They differ a
@@ -282,8 +285,12 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             total = self._decompose(members).total
             return mean_over_members(members[..., 0]), np.sqrt(total)
 
-        loc, scale = self._map_members(X, locate)
+        matrix, _ = self._encode(X)
+        loc, scale = self._map_matrix(matrix, locate)
         df = math.inf if self.clocks_ is None else self.clocks_.df
+        if self.monotone_constraints is not None:
+            path = path_of(self, check_new_rows(self, X), matrix)
+            scale = follow_mean(loc, scale, [self._map_matrix(at, locate) for at in path], df)
         law = student(loc, scale, df)
         return law if self.target_ is None else LogDistribution(law)
 

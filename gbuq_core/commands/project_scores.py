@@ -104,7 +104,7 @@ def _restored(
     project: projects.Project, scored: tables.ScoredTable, notices: tuple[str, ...]
 ) -> _Scored:
     names = tuple(scored.added.names)
-    sentences = (*scored.notices, *notices)
+    sentences = (*scored.notices, *tables.table_ends(scored), *notices)
     return _Scored(project, scored.frame, names, sentences, questions=scored.questions)
 
 

@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
                 "target": scored.training.target.name,
                 "task": scored.training.target.task,
                 "plan": vars(scored.plan),
-                "scores": scores_record(scored.scores),
+                "scores": scores_record(tables.written_scores(scored)),
                 "notices": scored.notices,
                 "warnings": scoring.warned,
             }

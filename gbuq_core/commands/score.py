@@ -214,7 +214,7 @@ def _record(
         "drift": drift,
         "added_columns": scored.added.names,
         "warnings": list(warned),
-        "notices": [*why_alone(options), *scored.notices],
+        "notices": [*why_alone(options), *scored.notices, *tables.table_ends(scored)],
         "seconds": seconds_since(options),
     }
 
@@ -229,6 +229,8 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
     )
     for line in model_lines(scored, tables.why_no_coverage(scored)):
         say(line)
+    for sentence in tables.table_ends(scored):
+        say(sentence)
     if scored.new_scores is not None:
         say(f"On the second file: {scores_line(scored.new_scores)}")
     if scored.protocol == "new_file":

@@ -23,7 +23,7 @@ def model_record(scored: tables.ScoredTable) -> dict[str, Any]:
         "protocol": scored.protocol,
         "plan": vars(scored.plan),
         "law": None if law is None else law._asdict(),
-        "scores": scores_record(scored.scores),
+        "scores": scores_record(tables.written_scores(scored)),
     }
 
 
@@ -35,11 +35,12 @@ def question_records(questions: Sequence[tables.SplitQuestion]) -> list[dict[str
 def model_lines(scored: tables.ScoredTable, no_coverage: str) -> list[str]:
     """`model_record` in sentences; ``no_coverage`` says why none is quoted."""
     target = scored.training.target
-    withheld = no_coverage and isinstance(scored.scores, tables.RegressionScores)
+    scores = tables.written_scores(scored)
+    withheld = no_coverage and isinstance(scores, tables.RegressionScores)
     return [
         *map(str, scored.questions),
         f"{target.task.capitalize()} of {target.name}. {target.reason}",
-        f"On rows held out: {scores_line(scored.scores, quotes_coverage=not no_coverage)}",
+        f"On rows held out: {scores_line(scores, quotes_coverage=not no_coverage)}",
         *([no_coverage] if withheld else []),
     ]
 

@@ -27,6 +27,7 @@ from gbuq_core.lenses.register import LENSES
 from gbuq_core.presentation import digits, number_word, short
 from gbuq_core.tables import ScoredTable, Table, why_no_coverage
 from gbuq_core.tables.checking import MOST_CHECKED, rows_to_check, say_prediction
+from gbuq_core.tables.intervals import written_scores
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.words import describe_table
 
@@ -41,7 +42,7 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
     promises = promises_of(scored, scored.conformal)
     target, kinds = scored.training.target, kinds_of(scored)
     missing = why_no_coverage(scored)
-    cells = score_cells(scored.scores, kinds, quotes_coverage=not missing)
+    cells = score_cells(written_scores(scored), kinds, quotes_coverage=not missing)
     head = [("Rows held out", f"{scored.scores.n_rows:,}"), *cells]
     if scored.new_scores is not None:
         second = score_cells(scored.new_scores, kinds)

@@ -117,6 +117,11 @@ def conformal_rank(n_rows: int, level: float) -> int:
     return math.ceil((n_rows + 1) * level * (1.0 - 1e-12))
 
 
+def conformal_needs(level: float) -> int:
+    """The fewest rows whose largest score bounds a new row's with probability ``level``."""
+    return math.ceil(level / (1.0 - level) * (1.0 - 1e-12))
+
+
 def check_levels(levels: ArrayLike) -> FloatArray:
     """Nominal coverages (n_levels,) float64, each between 0 and 1."""
     nominal = check_array("levels", levels, 1)
@@ -129,8 +134,7 @@ def check_calibration_rows(n_rows: int, levels: FloatArray) -> None:
     """Refuse calibration rows that are too few for the largest level."""
     top = float(levels.max())
     if conformal_rank(n_rows, top) > n_rows:
-        needed = math.ceil(top / (1.0 - top) * (1.0 - 1e-12))
         raise InvalidData(
             f"{n_rows} calibration rows are too few for an interval of {100 * top:g} %, which "
-            f"needs at least {needed}: pass more rows or take a lower level."
+            f"needs at least {conformal_needs(top)}: pass more rows or take a lower level."
         )

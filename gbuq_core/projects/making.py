@@ -40,6 +40,8 @@ from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.intervals import (
     Yardstick,
     conformal_residuals,
+    count_ends,
+    describe_ends,
     new_intervals,
     why_not_conformal,
     yardstick_of,
@@ -223,13 +225,17 @@ def score_project(project: Project, new: Table) -> ScoredRows:
     step = FINEST * models.spread  # the table, which has the true one, need not be here
     predictions = predict_rows(model.estimator, prepared.X, prepared.y, n_classes, step)
     frame, added, renamed = assemble_output(new, prepared, predictions, None, None)
+    told: list[str] = []
     if not n_classes:
         residuals = models.residuals if project.conformal else None
         ends = new_intervals(predictions, project.level, residuals, models.yardstick)
         own = {name: frame[name] for name in frame.columns if name not in added.names}
         columns = added_columns(prepared, predictions, ends, {}, project.level)
         frame, added = join_columns(own, columns, added.renamed)
-    return ScoredRows(frame, added, predictions, (*new.notices, *prepared.notices, *renamed))
+        counts = count_ends(ends, predictions.loc, none)
+        told = describe_ends(counts, project.level, project.target.name, none)
+    notices = (*new.notices, *prepared.notices, *renamed, *told)
+    return ScoredRows(frame, added, predictions, notices)
 
 
 def own_table(project: Project, table: Table | None) -> Table:

@@ -206,6 +206,12 @@ class Stacked(Savable, BaseEstimator):
         """New rows as the trees saw the others: a frame or an array."""
         return table if hasattr(X, "iloc") else np.asarray(X)
 
+    @property
+    def _speaking(self) -> tuple[str, ...]:
+        """The voices that may enter: trees alone where columns must move the law one way."""
+        rules = getattr(self.estimator, "monotone_constraints", None)
+        return tuple(self.voices) if rules is None else ("trees",)
+
     def _check_voices(self, allowed: tuple[str, ...]) -> tuple[str, ...]:
         given = self.voices
         listed = [] if isinstance(given, str) else list(given)
@@ -352,7 +358,7 @@ class Stacked(Savable, BaseEstimator):
             with stage(1.0, span=0.3):
                 self._near = self._fit_near(rows, y, np.intersect1d(pool, seen), n_classes)
         self._process, self._process_places = None, everything[:0]
-        if "process" in self.voices:
+        if "process" in self._speaking:
             key = 12 if first is None else 30
             most = processes.MOST_ROWS if first is None else _SMALLER_PROCESS
             seen = np.intersect1d(pool, seen)
@@ -361,7 +367,7 @@ class Stacked(Savable, BaseEstimator):
         self._process = _in_box(self._process, rows, everything if first is None else first)
 
     def _asks_for_near(self) -> bool:
-        return bool({"residuals", "targets"} & {*self.voices}) and self._n_neighbours > 0
+        return bool({"residuals", "targets"} & {*self._speaking}) and self._n_neighbours > 0
 
     def _fit_process(
         self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp], known: NDArray[np.intp]

@@ -413,7 +413,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         self._z, self._y, self._counts = z[pool], y[pool], rows.weight[pool]
         self._spreads = spreads[pool]
         self.noise_ = float(np.median(np.square(scale[pool])))
-        voices = [v for v in self.voices if v != "process" or self._process is not None]
+        voices = [v for v in self._speaking if v != "process" or self._process is not None]
         self._components = find_components(voices, near.shape[1])
         self._mean_weights = np.eye(len(VOICES))[0]
         self._weights = np.eye(len(self._components))[0]
@@ -535,7 +535,7 @@ class StackedRegressor(RegressorMixin, Stacked):
             counts = heard.counts[:, :n]
             share = counts / counts.sum(axis=1, keepdims=True)
             for place, values in ((1, heard.z), (2, heard.y)):
-                if VOICES[place] in self.voices:
+                if VOICES[place] in self._speaking:
                     out[:, place] = (share * values[:, :n]).sum(axis=1)
             out[:, 1] = heard.middle + heard.scale * out[:, 1]
         if len(heard.mean):

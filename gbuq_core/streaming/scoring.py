@@ -54,6 +54,7 @@ from gbuq_core.tables import (
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.cutting import cut_table
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift, coverage_withheld
+from gbuq_core.tables.intervals import EndCounts, count_ends, describe_ends
 from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
 from gbuq_core.tables.output import (
     NUMBER_UNIT,
@@ -341,7 +342,11 @@ class BlockScorer:
         frame, _ = join_columns(own, added, self.base.added.renamed)
         scores = None if far is None else far.rows.score
         drift = self._first.count(rows.X, scores).as_json(_MOST_LEVELS)
-        return frame, {**_sums(rows, predictions, far), "drift": drift}
+        sums = _sums(rows, predictions, far)
+        if interval is not None:
+            y = training.y[training.known]
+            sums |= count_ends(interval, predictions.loc, y)._asdict()
+        return frame, {**sums, "drift": drift}
 
     def measure_drift(self, counts: SecondCounts) -> TableDrift:
         """How the file differs from the first one, by what its blocks counted."""
@@ -544,7 +549,12 @@ def _summary(
     part = (drift.outside, drift.usual_outside) if far is None else (
         drift.foreign, drift.usual_foreign
     )  # fmt: skip
-    of_block = flag_notices(scorer.base.predictions)
+    of_block, told = flag_notices(scorer.base.predictions), list[str]()
+    training = scorer.base.training
+    if not classes:
+        counts = EndCounts(*(int(total[name]) for name in EndCounts._fields))
+        y, target = training.y[training.known], training.target.name
+        told = describe_ends(counts, scorer.base.level, target, y)
     return StreamedScores(
         base=scorer.base,
         n_rows=survey.n_rows,
@@ -561,6 +571,7 @@ def _summary(
         notices=(
             *(notice for notice in scorer.base.notices if notice not in of_block), *notices,
             *([flagged_sentence(n_flagged)] if n_flagged else []),
+            *told,
             *([_NOT_NAMED] if n_known and not classes else []),
             *([] if far is None else lacking_notice(far)),
         ),

@@ -82,8 +82,10 @@ from gbuq_core.tables.intervals import (
     held_out_inside,
     own_groups,
     row_intervals,
+    table_ends,
     why_not_conformal,
     with_intervals,
+    written_scores,
 )
 from gbuq_core.tables.judging import (
     ClassScore,
@@ -283,6 +285,7 @@ __all__ = [
     "suggest_target",
     "table_code",
     "table_command",
+    "table_ends",
     "to_csv_bytes",
     "to_parquet_bytes",
     "training_size",
@@ -294,4 +297,5 @@ __all__ = [
     "why_not_compared",
     "why_not_conformal",
     "with_intervals",
+    "written_scores",
 ]

@@ -20,8 +20,6 @@ from gbuq_core.presentation import (
     counted,
     enumerated,
     listed,
-    percent,
-    short,
     shown,
     told_apart,
 )
@@ -146,7 +144,6 @@ _LARGEST, _SMALLEST = 1e100, 1e-100
 _MOST_CLASSES_IN_NUMBERS = 10
 _ROWS_A_CLASS = 3  # on average, for numbers to be taken for classes
 _ENOUGH_NUMBERS = 0.95
-_PILE, _FEWEST_NUMBERS = 0.2, 10  # share of the rows at one end, where more numbers are than these
 
 
 class Target(NamedTuple):
@@ -310,22 +307,7 @@ def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
             f"The numbers of the target {name} are too large, or too close together, to compute a "
             "variance: use another unit."
         )
-    piled_up = _piled_up(values[~np.isnan(values)], name)
-    return values, [], [*piled_up, *_left_out_numbers(numbers, f"the target {name}")]
-
-
-def _piled_up(values: NDArray[np.float64], name: str) -> list[str]:
-    """That many rows have exactly the lowest or the highest number, as claims and caps do."""
-    for end, where in ((values.min(), "below"), (values.max(), "above")):
-        share = float((values == end).mean())
-        if share >= _PILE and len(np.unique(values)) > _FEWEST_NUMBERS:
-            return [
-                f"{percent(share, 0)} of the target {name} is exactly {short(end)}, and nothing is "
-                f"{where} it. One bell-shaped law does not fit that: intervals reach {where} "
-                f"{short(end)}, and those of the other rows hold too rarely. Score the other rows "
-                "alone, and beside that a column that says which rows they are."
-            ]
-    return []
+    return values, [], _left_out_numbers(numbers, f"the target {name}")
 
 
 def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:

@@ -47,12 +47,17 @@ from numpy.typing import NDArray
 from gbuq_core.distribution import Interval, LogDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import Coverage
-from gbuq_core.metrics.conformal import conformal_rank
-from gbuq_core.presentation import shown
-from gbuq_core.tables.evaluating import COVERAGE_LEVELS, count_coverage
+from gbuq_core.metrics.conformal import conformal_needs, conformal_rank
+from gbuq_core.presentation import percent, short, shown
+from gbuq_core.tables.evaluating import (
+    COVERAGE_LEVELS,
+    RegressionScores,
+    Scores,
+    count_coverage,
+)
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import BINS, FEW_NUMBERS, HeldOut, held_out
-from gbuq_core.tables.output import added_columns, join_columns, plain_columns
+from gbuq_core.tables.output import added_columns, interval_names, join_columns, plain_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import (
     Predictions,
@@ -74,6 +79,17 @@ _BELOW_BOUND = 1e-7  # so that of several quantiles the least one counts
 _ROUNDING = 1e-12  # of sums of weights
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
 _HAIR = 1e-9  # stds
+_PILE, _FEWEST_NUMBERS = 0.2, 10  # share of the rows at one end, where more numbers are than these
+
+
+class EndCounts(NamedTuple):
+    """How many intervals there are, and of how many a person has to know something."""
+
+    rows: int
+    apart: int  # the prediction lies outside
+    infinite: int
+    below: int  # the lower end is below all targets that were learnt from
+    above: int
 
 
 class _Calibration(NamedTuple):
@@ -414,6 +430,57 @@ def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
     return (~inside).astype(np.float64)
 
 
+def count_ends(
+    ends: Interval, prediction: NDArray[np.float64], y: NDArray[np.float64]
+) -> EndCounts:
+    """Counts of ends and predictions (n,) as they are written, beside known targets."""
+    low, high = (y.min(), y.max()) if len(y) else (-np.inf, np.inf)
+    apart, infinite = ~inside_interval(ends, prediction), np.isinf(ends).any(axis=0)
+    flags = apart, infinite, ends.lower < low, ends.upper > high
+    return EndCounts(len(prediction), *(int(flag.sum()) for flag in flags))
+
+
+def describe_ends(
+    counts: EndCounts, level: float, target: str, y: NDArray[np.float64]
+) -> list[str]:
+    """What `count_ends` found in sentences, which hold the target's name."""
+    n, percents = f"{counts.rows:,}", f"{100 * level:g} %"
+    apart = (
+        f" In {counts.apart:,} of {n} rows it lies outside of the {percents} interval, as a mean "
+        "of a few large values and many small ones may."
+    )
+    sentences = [f"The prediction is the mean.{apart if counts.apart else ''}"]
+    if counts.infinite:
+        n_needed = conformal_needs(0.5 + 0.5 * level)
+        sentences.append(
+            f"{counts.infinite:,} of {n} intervals have an infinite end: of conformal {percents} "
+            f"intervals, each end needs {n_needed:,} held-out rows that calibrate it. Choose a "
+            "lower level, or add rows."
+        )
+    for end, where, n_beyond in (("min", "below", counts.below), ("max", "above", counts.above)):
+        bound = float(getattr(y, end)()) if len(y) else np.nan
+        share = float((y == bound).mean()) if len(y) else 0.0
+        if n_beyond and share >= _PILE and len(np.unique(y)) > _FEWEST_NUMBERS:
+            sentences.append(
+                f"{percent(share, 0)} of the target {shown(target)} is exactly {short(bound)}, and "
+                f"nothing is {where} it, but {n_beyond:,} of {n} intervals reach {where} "
+                f"{short(bound)}: one bell-shaped law does not fit that. Score the other rows "
+                "alone, and beside that a column that says which rows they are."
+            )
+    return sentences
+
+
+def table_ends(scored: ScoredTable) -> list[str]:
+    """`describe_ends` of a table's own intervals; none of classes."""
+    training = scored.training
+    if training.target.classes:
+        return []
+    ends = Interval(*(scored.frame[name].to_numpy() for name in interval_names(scored.level)))
+    y = training.y[training.known]
+    counts = count_ends(ends, scored.predictions.loc, y)
+    return describe_ends(counts, scored.level, training.target.name, y)
+
+
 def name_interval(scored: ScoredTable) -> str:
     r"""The table's own intervals in words.
 
@@ -449,6 +516,18 @@ def conformal_coverage(
         judged = calibration.part > calibration.part.min()
     inside = [_inside(scored, held, calibration, level)[judged] for level in levels]
     return count_coverage(np.stack(inside, axis=1), levels)
+
+
+def written_scores(scored: ScoredTable) -> Scores:
+    """The scores of held-out rows, with the coverage of the kind of intervals in the table."""
+    if not scored.conformal or not isinstance(scored.scores, RegressionScores):
+        return scored.scores
+    held = held_out(scored)
+    inside = [
+        held_out_inside(scored, level, True, held, scored.by_group) for level in COVERAGE_LEVELS
+    ]
+    coverage = count_coverage(np.stack(inside, axis=1), COVERAGE_LEVELS)
+    return scored.scores._replace(coverage=coverage)
 
 
 def with_intervals(

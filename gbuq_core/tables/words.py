@@ -8,8 +8,9 @@ from gbuq_core.methods import METHODS
 from gbuq_core.presentation import number_word, short
 from gbuq_core.tables.cutting import CutModel
 from gbuq_core.tables.drifting import why_no_coverage
-from gbuq_core.tables.evaluating import RegressionScores, Scores
+from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.evidence import find_evidence
+from gbuq_core.tables.intervals import table_ends, written_scores
 from gbuq_core.tables.judging import heavy_rows
 from gbuq_core.tables.plan import Cut
 from gbuq_core.tables.predicting import trees_of
@@ -26,8 +27,8 @@ def describe_table(scored: ScoredTable) -> list[str]:
     """
     evidence = find_evidence(scored)
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
-    good = _how_good(scored.scores, scored.training.target.name, why_no_coverage(scored))
-    sentences = [f"{_how_scored(scored)} {good}", _what_finds_errors(scored, evidence)]
+    sentences = [f"{_how_scored(scored)} {_how_good(scored)}", *table_ends(scored)]
+    sentences.append(_what_finds_errors(scored, evidence))
     sentences[:0] = [*map(str, scored.questions), *heavy_rows(scored)]
     unfamiliarity = scored.unfamiliarity
     if unfamiliarity is not None and unfamiliarity.is_foreign:  # before anything else
@@ -115,13 +116,15 @@ def _how_scored(scored: ScoredTable) -> str:
     return f"{judged} The scores are measured on {part} of the first file that was held out."
 
 
-def _how_good(scores: Scores, target: str, no_coverage: str) -> str:
+def _how_good(scored: ScoredTable) -> str:
+    scores = written_scores(scored)
     if isinstance(scores, RegressionScores):
-        at = int(np.argmax(scores.coverage.levels))
-        name = " ".join(target.split())[:40]
-        covered = no_coverage or (
-            f"Intervals of {100 * scores.coverage.levels[at]:.0f} % "
-            f"hold {100 * scores.coverage.observed[at]:.0f} % of the rows."
+        coverage = scores.coverage
+        at = int(np.argmax(coverage.levels))
+        name = " ".join(scored.training.target.name.split())[:40]
+        covered = why_no_coverage(scored) or (
+            f"Intervals of {100 * coverage.levels[at]:.0f} % "
+            f"hold {100 * coverage.observed[at]:.0f} % of the rows."
         )
         return (
             f'The RMSE is {short(scores.rmse)} in units of "{name}" (always predicting the mean '

@@ -253,16 +253,3 @@ def test_long_codes_keep_their_digits():
     table = table_of(code=codes, y=NUMBERS)
     schema = edit_schema(table, infer_schema(table), kinds={"code": "category"})
     assert prepare_training(table, schema, "y").X["code"].tolist() == codes
-
-
-@pytest.mark.parametrize(("end", "where"), [(0, "below"), (90, "above")])
-def test_a_target_that_piles_up_at_one_end_is_told(end, where):
-    values = [end] * 90 + [40 + k / 7 for k in range(60)]
-    rows = "".join(f"{k % 13},{value}\n" for k, value in enumerate(values))
-    table = read_table(f"x,claim\n{rows}".encode())
-    notices = prepare_training(table, infer_schema(table), "claim").notices
-    sentence = f'60 % of the target "claim" is exactly {end}, and nothing is {where} it.'
-    assert [notice for notice in notices if notice.startswith(sentence)]
-    even = read_table(b"x,y\n" + b"".join(b"%d,%d\n" % (k % 7, k) for k in range(60)))
-    notices = prepare_training(even, infer_schema(even), "y").notices
-    assert not [notice for notice in notices if "exactly" in notice]

@@ -23,8 +23,10 @@ from gbuq_core.tables import (
     read_table,
     row_intervals,
     score_table,
+    table_ends,
     to_csv_bytes,
     with_intervals,
+    written_scores,
 )
 from gbuq_core.tables.cutting import Cut, cut_table
 from gbuq_core.tables.intervals import _group_factors
@@ -288,6 +290,36 @@ def test_each_tail_of_a_skewed_target_misses_half(s):
     misses = [(y[1] < scored.frame.lower_90).mean(), (y[1] > scored.frame.upper_90).mean()]
     # Three standard errors of 600 rows that calibrate and 3,000 that are judged.
     np.testing.assert_allclose(misses, 0.05, atol=3 * np.sqrt(0.05 * 0.95 * (1 / 600 + 1 / 3000)))
+
+
+@pytest.mark.parametrize(("end", "sign", "where"), [(0, 1, "below"), (90, -1, "above")])
+def test_what_ends_show_is_said_of_those_that_are_written(end, sign, where):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, 200)
+    y = end + sign * np.maximum(0, 40 * (x - 0.6) + 2 * rng.normal(size=200))
+    table = read_table(b"x,claim\n" + b"".join(b"%f,%f\n" % p for p in zip(x, y, strict=True)))
+    alone = score_table(table, "claim", plan=FAST)
+    lower, upper = row_intervals(alone, 0.9)
+    n_beyond = (lower < end).sum() if sign > 0 else (upper > end).sum()
+    first, beyond = table_ends(alone)
+    assert first == "The prediction is the mean."
+    assert f"is exactly {end}, and nothing is {where} it, but {n_beyond} of 200 int" in beyond
+    stacked = score_table(table, "claim", plan=ScorePlan(n_trees=40, n_members=2, depth=3))
+    ends = stacked.frame[["lower_90", "upper_90"]].to_numpy()
+    reach = ends.min() < end if sign > 0 else ends.max() > end
+    assert any(where in sentence for sentence in table_ends(stacked)) == reach
+    assert not reach or sign < 0  # the law of a positive number ends at 0
+    prediction, *ends = stacked.frame[["prediction", "lower_90", "upper_90"]].to_numpy().T
+    n_apart = ((prediction < ends[0]) | (prediction > ends[1])).sum()
+    assert f"In {n_apart} of 200 rows it lies outside" in table_ends(stacked)[0] or not n_apart
+    far = with_intervals(alone, 0.995, conformal=True)
+    assert "200 of 200 intervals have an infinite end" in table_ends(far)[1]
+    assert "needs 399 held-out rows" in table_ends(far)[1]
+    held = written_scores(with_intervals(alone, conformal=True)).coverage.observed
+    assert (held != alone.scores.coverage.observed).any()
+    for level, share in zip((0.5, 0.8, 0.95), held, strict=True):
+        ends = row_intervals(alone, level, conformal=True)
+        assert ((ends.lower <= y) & (y <= ends.upper)).mean() == share
 
 
 def test_infinite_ends_are_written(folds):

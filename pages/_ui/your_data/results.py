@@ -22,6 +22,7 @@ from gbuq_core.lenses.pictures import (
 from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores
+from gbuq_core.tables.intervals import written_scores
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.words import (
     count_members,
@@ -128,7 +129,7 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     cells = [("Rows held out", f"{(scored.scores).n_rows:,}")]
     kinds = kinds_of(scored)
     missing = why_no_coverage(scored)
-    cells += score_cells(scored.scores, kinds, quotes_coverage=not missing)
+    cells += score_cells(written_scores(scored), kinds, quotes_coverage=not missing)
     if scored.new_scores is not None:
         cells += [("On the second file", f"{scored.new_scores.n_rows:,} rows")]
         cells += score_cells(scored.new_scores, kinds)[:3]
