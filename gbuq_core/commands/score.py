@@ -210,7 +210,7 @@ def _record(
         **model_record(scored),
         "out": options.out,
         "rows": len(scored.frame),
-        "new_scores": scores_record(scored.new_scores),
+        "new_scores": scores_record(tables.written_scores(scored, second=True)),
         "drift": drift,
         "added_columns": scored.added.names,
         "warnings": list(warned),
@@ -231,8 +231,9 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
         say(line)
     for sentence in tables.table_ends(scored):
         say(sentence)
-    if scored.new_scores is not None:
-        say(f"On the second file: {scores_line(scored.new_scores)}")
+    new_scores = tables.written_scores(scored, second=True)
+    if new_scores is not None:
+        say(f"On the second file: {scores_line(new_scores)}")
     if scored.protocol == "new_file":
         say(f"Drift: {tables.describe_drift(tables.measure_drift(scored, scored.plan.seed))}")
         say(f"Exchangeability: {_shift_line(scored)}")

@@ -44,8 +44,9 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
     missing = why_no_coverage(scored)
     cells = score_cells(written_scores(scored), kinds, quotes_coverage=not missing)
     head = [("Rows held out", f"{scored.scores.n_rows:,}"), *cells]
-    if scored.new_scores is not None:
-        second = score_cells(scored.new_scores, kinds)
+    new_scores = written_scores(scored, second=True)
+    if new_scores is not None:
+        second = score_cells(new_scores, kinds)
         head += [(f"Second file: {name}", value) for name, value in second]
     n_listed = min(_LISTED_ROWS, len(shown.total))
     sections = [

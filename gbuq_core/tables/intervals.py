@@ -52,7 +52,6 @@ from gbuq_core.presentation import percent, short, shown
 from gbuq_core.tables.evaluating import (
     COVERAGE_LEVELS,
     RegressionScores,
-    Scores,
     count_coverage,
 )
 from gbuq_core.tables.files import Table
@@ -518,16 +517,21 @@ def conformal_coverage(
     return count_coverage(np.stack(inside, axis=1), levels)
 
 
-def written_scores(scored: ScoredTable) -> Scores:
-    """The scores of held-out rows, with the coverage of the kind of intervals in the table."""
-    if not scored.conformal or not isinstance(scored.scores, RegressionScores):
-        return scored.scores
+def written_scores(scored: ScoredTable, second: bool = False) -> Any:
+    """Scores of held-out rows, or of a second file, with the coverage of the table's intervals."""
+    scores = scored.new_scores if second else scored.scores
+    if not scored.conformal or not isinstance(scores, RegressionScores):
+        return scores
     held = held_out(scored)
-    inside = [
-        held_out_inside(scored, level, True, held, scored.by_group) for level in COVERAGE_LEVELS
-    ]
-    coverage = count_coverage(np.stack(inside, axis=1), COVERAGE_LEVELS)
-    return scored.scores._replace(coverage=coverage)
+
+    def inside(level: float) -> NDArray[np.bool_]:
+        if not second:
+            return held_out_inside(scored, level, True, held, scored.by_group)
+        ends = row_intervals(scored, level, True, held, scored.by_group, scored.shift)
+        return inside_interval(ends, scored.scored.y)[scored.scored.known]
+
+    coverage = count_coverage(np.stack([*map(inside, COVERAGE_LEVELS)], axis=1), COVERAGE_LEVELS)
+    return scores._replace(coverage=coverage)
 
 
 def with_intervals(

@@ -60,19 +60,20 @@ def test_weighted_intervals_are_those_of_the_slow_twin(moved):
     assert shift.p_value < 1e-6
     assert can_weigh(shift)
     held = held_out(moved)
-    distances = np.abs(held.y - held.predictions.loc) / law_of(held.predictions).scale
-    lower, upper = row_intervals(moved, 0.8, True, shift=shift)
-    half = (upper - lower) / 2 / law_of(moved.predictions).scale
-    order = np.argsort(distances)
-    for row in range(0, 400, 23):
-        total = shift.held.sum() + shift.rows[row]
-        reached, factor = 0.0, np.inf
-        for place in order:
-            reached += shift.held[place] / total
-            if reached >= 0.8:
-                factor = distances[place]
-                break
-        np.testing.assert_allclose(half[row], factor, rtol=CANCELLED)
+    residuals = (held.y - held.predictions.loc) / law_of(held.predictions).scale
+    ends = row_intervals(moved, 0.8, True, shift=shift)
+    for sign, end in zip((-1, 1), ends, strict=True):  # each tail misses a tenth
+        away = sign * (end - moved.predictions.loc) / law_of(moved.predictions).scale
+        order = np.argsort(sign * residuals)
+        for row in range(0, 400, 23):
+            total = shift.held.sum() + shift.rows[row]
+            reached, factor = 0.0, np.inf
+            for place in order:
+                reached += shift.held[place] / total
+                if reached >= 0.9:
+                    factor = sign * residuals[place]
+                    break
+            np.testing.assert_allclose(away[row], factor, rtol=CANCELLED)
     high = np.corrcoef(shift.held, moved.training.X["x"].to_numpy()[held.rows])[0, 1]
     assert high > 0.5  # rows of large x count for more
     weighted = with_intervals(moved, 0.8, conformal=True, shift=shift)
