@@ -15,6 +15,7 @@ from gbuq_core.presentation import one_line, percent, shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import as_categories, single_chunk
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.splitting import name_words
 
 _MOST_VALUES = 3  # such as 0, 1 and 2: alive, transplanted, dead
 _FEWEST_TIMES = 10  # distinct ones
@@ -88,9 +89,9 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
     name, y = prepared.target.name, prepared.y[prepared.known]
     if prepared.target.classes or not _is_time(name, y):
         return []
-    events = _SURE if {*_split(name)} <= _SHORT else _EVENT
+    events = _SURE if {*name_words(name)} <= _SHORT else _EVENT
     for column in prepared.schema.columns:
-        words = _split(column.name)
+        words = name_words(column.name)
         if column.name == name or not 2 <= column.n_distinct <= _MOST_VALUES:
             continue
         cells = as_categories(single_chunk(table.data, column.name), column)
@@ -112,12 +113,6 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
     return []
 
 
-def _split(name: str) -> list[str]:
-    """The words of a name, in small letters."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return [word for word in re.split(r"[\W_]+", apart.lower()) if word]
-
-
 def _value(level: object) -> str:
     """A cell such as 1.0, "1:DECEASED" or " Dead " in one word."""
     text = re.sub(r"^\d\s*[:=-]\s*", "", str(level).strip().lower())
@@ -126,7 +121,7 @@ def _value(level: object) -> str:
 
 def _is_time(name: str, y: NDArray[np.float64]) -> bool:
     """Whether a target is named like a span of time, and holds such numbers."""
-    words = _split(name)
+    words = name_words(name)
     named = bool(_SPANS & {*words}) or {*words} <= _SHORT or bool(_AT.search("_".join(words)))
     named |= any(word.endswith("time") and word not in _NO_SPANS for word in words)
     are_years = bool(y.min() >= 1500 and y.max() <= 2200)

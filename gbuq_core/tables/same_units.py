@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import percent, short, shown
-from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.cleaning import Feature, Prepared
 from gbuq_core.tables.columns import Column, as_numbers, finite_values, single_chunk
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.leaking import find_leaks
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema
@@ -32,22 +33,26 @@ from gbuq_core.tables.splitting import (
     is_named_time,
     parts_of_time,
     read_split,
+    split_names,
 )
 
 _MOST_ROWS = 3000  # that the small models learn from and are judged on
 _FEWEST_ROWS = 60
 _N_TREES = 100
-_WORSE = 1.2  # times the error of rows dealt at random, from where it is asked
+# Times the error of rows dealt at random, from where it is asked; for what is named like units.
+_WORSE, _WORSE_OF_IDS = 1.2, 1.1
 _SURE = 2.0  # standard errors of the number of groups, or stretches of time, that are worse
 _STRETCHES = 20
+_PLACE = "place in time\n"  # a column that no file has
 # Groups: how many, how large, and what their column explains.
 _FEWEST_GROUPS, _FEWEST_NUMBERS, _MOST_GROUPS = 8, 20, 0.5
 _CONSTANT, _BY_CHANCE = 0.85, 0.5  # share of groups in which a block is constant
 _EXPLAINED = 0.1  # of the variance of the target
-_SMOOTH = 0.3  # correlation of the targets of numbers that follow each other: these are no names
+_SMOOTH = 0.3  # correlation of the targets of numbers that follow each other, or 2 standard errors
 _MOST_COLUMNS, _MOST_TRIED = 40, 2
 # Time.
-_NEIGHBOURS = 0.3  # correlation of the target with that of the next row
+_NEIGHBOURS, _WALKS = 0.3, 0.9  # correlation with the next row, of the target and of a column
+_SPREAD = 0.6  # of the range between deciles; evenly spread times have .8, normal numbers .4
 _BEYOND_CHANCE = 5.0
 _EPOCHS = ((3e8, 4.2e9), (3e11, 4.2e12))  # seconds and milliseconds from 1979 to 2103
 
@@ -79,6 +84,7 @@ class SplitQuestion(NamedTuple):
 
     def __str__(self) -> str:
         is_class = np.isnan(self.wider)
+        models = f"Small models{' that know it' if self.split == 'time' else ''}"
         name = shown(self.column)
         numbers = [
             percent(value, 1) if is_class else short(value, 3)
@@ -93,12 +99,12 @@ class SplitQuestion(NamedTuple):
             whom, answer = "for later rows", "they are later"
         if is_class:
             result = (
-                f"Small models are wrong in {numbers[0]} of the rows dealt at random, and in "
+                f"{models} are wrong in {numbers[0]} of the rows dealt at random, and in "
                 f"{numbers[1]} {whom} (the most frequent class: {numbers[2]})."
             )
         else:
             result = (
-                f"Small models have an RMSE of {numbers[0]} with rows dealt at random, and of "
+                f"{models} have an RMSE of {numbers[0]} with rows dealt at random, and of "
                 f"{numbers[1]} {whom} (mean only: {numbers[2]}), with intervals "
                 f"{short(self.wider, 2)} times as wide."
             )
@@ -177,7 +183,14 @@ def _compare(
         n_jobs=plan.n_jobs,
         scale="plain" if training.target.classes else plan.scale,
     )
-    random = training._replace(X=training.X.iloc[rows], y=training.y[rows])
+    X = training.X.iloc[rows]
+    names = split_names(column, table.names)
+    if split == "group" and column in X:
+        X = X.assign(**{column: pd.Categorical(together.codes[rows])})  # as names, of numbers too
+    elif split == "time" and not any(feature.column in names for feature in kept):
+        X = X.assign(**{_PLACE: together.codes[rows].astype(np.float64)})
+        kept = [*kept, Feature(_PLACE, _PLACE, "")]
+    random = training._replace(X=X, y=training.y[rows])
     codes = np.unique(together.codes[rows], return_inverse=True)[1].astype(np.int64)
     apart = random._replace(
         X=random.X[[feature.name for feature in kept]],
@@ -202,8 +215,18 @@ def _compare(
     held, y = by_split[0], random.y
     is_class = bool(training.target.classes)
     errors = [_errors(judgement, y, is_class) for _, judgement in (at_random, by_split)]
+    factor = (
+        _WORSE_OF_IDS
+        if split == "group" and is_named_id(training.schema.column(column))
+        else _WORSE
+    )
     if not _is_worse(
-        errors[1][held], _errors(fair[1], y, is_class)[fair[0]], errors[0][held], codes[held], split
+        errors[1][held],
+        _errors(fair[1], y, is_class)[fair[0]],
+        errors[0][held],
+        codes[held],
+        split,
+        factor,
     ):
         return None
     usual = np.bincount(y.astype(int)).argmax() if is_class else y.mean()
@@ -223,9 +246,10 @@ def _is_worse(
     at_random: NDArray[np.float64],
     codes: NDArray[np.int64],
     split: str,
+    factor: float,
 ) -> bool:
-    """Whether errors apart are larger than by chance; squares, or 0 and 1."""
-    factor = _WORSE if set(np.unique(apart)) <= {0.0, 1.0} else _WORSE**2
+    """Whether errors apart are larger than by chance, and by so much; squares, or 0 and 1."""
+    factor = factor if set(np.unique(apart)) <= {0.0, 1.0} else factor**2
     if apart.mean() < factor * max(fair.mean(), at_random.mean()) or not apart.any():
         return False
     parts = codes
@@ -266,9 +290,10 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
     schema, target = training.schema, training.target.name
     rows = np.flatnonzero(training.known)[:20_000]
     y = training.y[rows]
-    columns: list[tuple[int, bool, bool, int, str]] = []
-    times = parts_of_time(schema, target)
-    for column in _may_name(schema, (target, *times))[:_MOST_COLUMNS]:
+    columns: list[tuple[bool, int, int, str]] = []
+    aside = [target, *parts_of_time(schema, target)]
+    aside += [name for leak in find_leaks(training) for name in leak.columns]
+    for column in _may_name(schema, aside)[:_MOST_COLUMNS]:
         try:
             # Numbers are codes in their order.
             by = "time" if column.kind == "numeric" else "group"
@@ -278,16 +303,18 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
         assert split is not None
         codes = np.unique(split.codes[rows], return_inverse=True)[1]
         n_groups = int(codes.max()) + 1
-        fewest = _FEWEST_NUMBERS if column.kind == "numeric" else _FEWEST_GROUPS
-        if not fewest <= n_groups <= _MOST_GROUPS * len(rows):
+        named = is_named_id(column)
+        are_numbers = column.kind == "numeric" and not named
+        fewest = _FEWEST_NUMBERS if are_numbers else _FEWEST_GROUPS
+        if not fewest <= n_groups <= _MOST_GROUPS * len(rows) or _has_fractions(training, column):
             continue
         blocks = _n_blocks(training, rows, codes, column.name)
-        named = is_named_id(column)
-        are_numbers, are_whole = column.kind == "numeric", not _has_fractions(training, column)
-        explains = are_whole and _explained(codes, y, bool(training.target.classes), are_numbers)
-        if blocks or named or explains:
-            place = len(columns)
-            columns.append((-blocks, not named, not are_whole, place, column.name))
+        explains = n_groups >= _FEWEST_NUMBERS and _explained(
+            codes, y, bool(training.target.classes), are_numbers
+        )
+        # What is measured may be constant beside another measure; names of units are in no order.
+        if named or explains or (blocks and not are_numbers):
+            columns.append((not named, -blocks, len(columns), column.name))
     return [name for *_, name in sorted(columns)][:_MOST_TRIED]
 
 
@@ -307,6 +334,7 @@ def _may_name(schema: Schema, others: Sequence[str]) -> list[Column]:
         for column in schema.columns
         if column.name not in others
         and column.kind not in ("date", "empty", "constant")
+        and not is_named_time(column)
         and _FEWEST_GROUPS <= column.n_distinct <= _MOST_GROUPS * (n_rows - column.n_missing)
     ]
     return sorted(possible, key=lambda c: (not is_named_id(c), c.kind == "numeric"))
@@ -358,7 +386,7 @@ def _explained(
         return False
     first, second = (part - means.mean(axis=0) for part in (means[1:], means[:-1]))
     near = (first * second).sum() / max(((means - means.mean(axis=0)) ** 2).sum(), 1e-300)
-    return not are_numbers or near < _SMOOTH
+    return not are_numbers or near < max(_SMOOTH, 2.0 / np.sqrt(len(means)))
 
 
 def _time_columns(table: Table, training: Prepared) -> Iterator[str]:
@@ -376,10 +404,34 @@ def _time_columns(table: Table, training: Prepared) -> Iterator[str]:
         if column.name not in (*parts, *named)
         and column.n_distinct >= _FEWEST_GROUPS
         and is_named_time(column)
+        and _is_even(_numbers(table, column))
     ]
     yield from named[:_MOST_TRIED]
-    if not named and _has_near_neighbours(training):
-        yield ROW_ORDER
+    if not named:
+        rows = np.flatnonzero(training.known)
+        if _has_near_neighbours(training, rows):
+            yield ROW_ORDER
+            return
+        for column in columns:
+            if column.n_distinct < table.n_rows or column.kind not in ("numeric", "identifier"):
+                continue
+            order = _numbers(table, column)
+            is_shuffled = _counts(np.sort(order)) and not _counts(order)
+            if is_shuffled and _has_near_neighbours(training, rows[np.argsort(order[rows])]):
+                yield column.name
+                return
+
+
+def _is_even(values: NDArray[np.float64]) -> bool:
+    """Whether numbers spread over their range as times do; how long something takes piles up."""
+    low, high = np.quantile(values, [0.1, 0.9])
+    return bool(high - low >= _SPREAD * np.ptp(values))
+
+
+def _counts(values: NDArray[np.float64]) -> bool:
+    """Whether numbers go up as those of rows do, of which some may have gone: mostly by one."""
+    steps = np.diff(values)
+    return bool(len(steps)) and bool((steps > 0).all() and (steps == 1.0).mean() >= 0.5)
 
 
 def _numbers(table: Table, column: Column) -> NDArray[np.float64]:
@@ -406,23 +458,19 @@ def _is_epoch(table: Table, column: Column) -> bool:
     )
 
 
-def _has_near_neighbours(training: Prepared) -> bool:
-    """Whether the next row in the file has a near target, though nothing sorts the file."""
-    rows = np.flatnonzero(training.known)
+def _has_near_neighbours(training: Prepared, rows: NDArray[np.int64]) -> bool:
+    """Whether the next row has a near target, or is near in a column, though nothing sorts them."""
     y = training.y[rows]
     if training.target.classes:
         same = y[1:] == y[:-1]
-        chance = float(
-            (np.bincount(y.astype(int)) / len(y)) @ (np.bincount(y.astype(int)) / len(y))
-        )
-        near = (same.mean() - chance) / max(1.0 - chance, 1e-9)
+        shares = np.bincount(y.astype(int)) / len(y)
+        near = (same.mean() - shares @ shares) / max(1.0 - shares @ shares, 1e-9)
         sorted_by = len(np.unique(y)) * 3 >= (~same).sum()
     else:
-        ranks = pd.Series(y).rank().to_numpy()
-        near = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1])
-        sorted_by = _is_sorted(y)
-    if sorted_by or near < max(_NEIGHBOURS, _BEYOND_CHANCE / np.sqrt(len(y))):
+        near, sorted_by = _with_next(y), _is_sorted(y)
+    if sorted_by:
         return False
+    walks = near >= max(_NEIGHBOURS, _BEYOND_CHANCE / np.sqrt(len(y)))
     for feature in training.features:
         values = training.X[feature.name].iloc[rows]
         if isinstance(values.dtype, pd.CategoricalDtype):
@@ -431,10 +479,17 @@ def _has_near_neighbours(training: Prepared) -> bool:
             continue
         numbers = values.to_numpy(np.float64)
         steps = {*np.unique(np.diff(numbers)).tolist()}
-        counts = len(steps) == 1 or (steps == {0.0, 1.0} and 1900 <= numbers[0] <= 2100)  # years
-        if not counts and (_is_sorted(numbers) or _in_blocks(numbers)):
+        counts = _counts(numbers) or (steps == {0.0, 1.0} and 1900 <= numbers[0] <= 2100)  # years
+        if not counts and ((len(steps) > 1 and _is_sorted(numbers)) or _in_blocks(numbers)):
             return False
-    return True
+        walks |= not counts and len(steps) > 1 and _with_next(numbers) >= _WALKS
+    return walks
+
+
+def _with_next(values: NDArray[np.float64]) -> float:
+    """Correlation of the ranks of numbers with those of the next rows."""
+    pairs = pd.Series(values).rank()
+    return float(pairs.corr(pairs.shift()))
 
 
 def _is_sorted(values: NDArray[np.float64]) -> bool:

@@ -42,10 +42,21 @@ _READABLE = 0.95
 
 
 ROW_ORDER = "order of the rows"  # names no column: the order in time in which a file has its rows
+# How the names of units end, and those of what counts or measures them.
 _ID_NAME = re.compile(
-    r"(^|[^a-z])(id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session"
-    r"|household|account|participant)(s|_?id|_?no|_?nr|_?number)?($|[^a-z])|[a-z]Id$|[a-z]ID$",
+    r"id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session|household|"
+    r"account|participant|hospital|clinic|ward|doctor|physician|provider|policy|policyholder|mrn|"
+    r"student|pupil|teacher|school|university|store|shop|branch|farm|herd|cow|animal|mouse|plant|"
+    r"well|site|station|sensor|machine|engine|unit|vehicle|truck|driver|vin|batch|lot|wafer|house|"
+    r"company|firm|vendor|supplier|seller|merchant|employee|worker|operator|member|donor|player|"
+    r"team|borrower|kunde|patientin|betrieb|filiale|schule|gerät|maschine"
 )
+_NUMBER_OF = {"no", "nr", "num", "number", "code", "name", "nummer"}
+_MEASURES = {
+    "num", "n", "no", "number", "count", "total", "of", "per", "avg", "mean", "max", "min", "sum",
+    "size", "sqft", "area", "price", "cost", "age", "length", "points", "score", "rate", "since",
+    "until", "to", "last", "next", "elapsed", "duration", "spent",
+}  # fmt: skip
 
 
 # How parts of a time are called, and the lowest and the highest one.
@@ -61,21 +72,37 @@ _PARTS = {
 }
 
 
-# How a count of time is called: days since some day, seconds since the start, years alone.
+# How an order in time is called; "days" and "delivery time" are how long something takes.
 _TIME_NAME = re.compile(
-    r"(^|.*[\W_\d])(time|date|timestamp|datetime|epoch|period|t|ts|zeit|datum|zeitpunkt|temps|fecha|"
-    r"tiempo|tempo|tijd|czas|время|дата|时间|日期|日付|"
-    + "|".join(
-        _PARTS[part][0] for part in ("year", "month", "week", "day", "hour", "minute", "second")
-    )
-    + r")s?($|[\W_\d].*)",
-    re.IGNORECASE,
+    r"time|date|timestamp|datetime|epoch|period|t|ts|zeit|datum|zeitpunkt|temps|fecha|tiempo|tempo|"
+    r"tijd|czas|время|дата|时间|日期|日付|month|week|day|hour|tag|woche|monat|" + _PARTS["year"][0]
 )
+_LONE = {"min", "sec", "mm", "dd", "mon", "hh"}  # "temp_min" is no minute
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a column's name, in small letters.
+
+    >>> name_words("num_minPoints (a)")
+    ['num', 'min', 'points', 'a']
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)", "_", name)
+    return [word for word in re.split(r"[\W_]+", apart.lower()) if word]
 
 
 def is_named_time(column: Column) -> bool:
-    """Whether a column of numbers is named like a time, such as day or year."""
-    return column.kind in ("numeric", "identifier") and bool(_TIME_NAME.fullmatch(column.name))
+    """Whether a column of numbers is named like an order in time, such as day or year."""
+    words = _own_words(column.name)
+    if column.kind not in ("numeric", "identifier") or _MEASURES & {*words} or not words:
+        return False
+    low, high = column.range or (0.0, 0.0)
+    if re.fullmatch(_PARTS["year"][0], words[-1]):
+        return 1500 <= low <= high <= 2200
+    turns = any(  # hours of a day go around
+        re.fullmatch(pattern, words[-1]) and first <= low <= high <= last
+        for pattern, first, last in _PARTS.values()
+    )
+    return bool(_TIME_NAME.fullmatch(words[-1])) and not turns
 
 
 def parts_of_time(schema: Schema, target: str) -> list[str]:
@@ -92,7 +119,7 @@ def parts_of_time(schema: Schema, target: str) -> list[str]:
     """
     parts = []
     for pattern, low, high in _PARTS.values():
-        named = re.compile(rf"(^|.*[\W_])({pattern})($|[\W_].*)", re.IGNORECASE)
+        named = re.compile(pattern)
         for column in schema.columns:
             ends = column.range
             if column.kind == "constant":
@@ -103,16 +130,33 @@ def parts_of_time(schema: Schema, target: str) -> list[str]:
             if column.name == target or ends is None or column.kind == "date":
                 continue
             whole = all(low <= end <= high and end == round(end) for end in ends)
-            if whole and named.match(column.name):
+            if whole and _is_part(_own_words(column.name), named):
                 parts.append(column.name)
                 break
     return parts if len(parts) > 1 else []
 
 
+def _is_part(words: list[str], named: re.Pattern[str]) -> bool:
+    """Whether a name is that of a part of a time: "hr", "pickup_hour", "hour of day"."""
+    if _MEASURES - {"of"} & {*words} and len(words) > 1:
+        return False
+    ends = words[-1:] + (words[:1] if len(words) == 2 or "of" in words else [])
+    return any(named.fullmatch(word) for word in ends if {*words} == {word} or word not in _LONE)
+
+
+def _own_words(name: str) -> list[str]:
+    """The words of a name without a number or "no" at its end."""
+    words = name_words(name)
+    while len(words) > 1 and (words[-1] in _NUMBER_OF or words[-1].isdigit()):
+        words.pop()
+    return words
+
+
 def is_named_id(column: Column) -> bool:
     """Whether a column is named like an identifier, or is of that kind."""
-    named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
-    return bool(named) or column.kind == "identifier"
+    words = _own_words(column.name)
+    named = words and (_ID_NAME.fullmatch(words[-1]) or words[0] == "id")
+    return bool(named and not _MEASURES & {*words}) or column.kind == "identifier"
 
 
 def split_names(column: str, names: Sequence[str]) -> tuple[str, ...]:
