@@ -1,12 +1,14 @@
 """`StackedRegressor` against its trees alone.
 
-``shapes``: simulated targets of six shapes, CRPS over that of the true law, ends of 90 % intervals
-beyond the support, coverage. ``noise``: targets that no feature explains, the log score against the
-trees'. ``smooth``: known functions with and without noise, RMSE to the function over the trees'.
-``random``: published splits, log score, CRPS and RMSE. ``tails``: the top or bottom fifth of one of
-the three most important features, left out of training: coverage of 90 %, CRPS over the trees',
-averaged by set; and the same of random rows. ``table``: processor seconds of a scored table over
-those of its trees alone.
+``shapes``: targets of seven shapes, CRPS over that of the true law, ends of 90 % intervals
+beyond the support, coverage. ``skewed``: log-normal targets of three spreads, coverage.
+``outliers``: one percent of the targets times 1,000, coverage and width of 50 % intervals.
+``counts``: the probability of the largest counts over the true one, as a power of 3. ``noise``:
+targets that no feature explains, the log score against the trees'. ``smooth``: known functions with
+and without noise, RMSE to the function over the trees'. ``random``: published splits, log score,
+CRPS and RMSE. ``tails``: the top or bottom fifth of one of the three most important features, left
+out of training: coverage of 90 %, CRPS over the trees', averaged by set; and the same of random
+rows. ``table``: processor seconds of a scored table over those of its trees alone.
 
     python -m benchmarks.stacking --only shapes noise --members 3 --rows 1000 --seeds 2
 
@@ -16,6 +18,7 @@ members (10 by default); sets are cut to ``--rows`` rows. Seeds and splits begin
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from benchmarks.report import Row, load_split, make_parser, report
 from benchmarks.store import Store
@@ -36,8 +40,18 @@ from gbuq_core.metrics import log_scores
 from gbuq_core.tables import ScorePlan, read_table, score_table
 
 SETS = ("boston", "concrete", "energy", "power", "protein", "wine")
-SHAPES = ("log-normal", "Poisson", "60 % zeros", "Beta", "two modes", "normal")
-_SECTIONS = ["shapes", "noise", "smooth", "random", "tails", "table"]
+SHAPES = ("log-normal", "Poisson", "60 % zeros", "Beta", "two modes", "unlike modes", "normal")
+_SECTIONS = [
+    "shapes",
+    "skewed",
+    "outliers",
+    "counts",
+    "noise",
+    "smooth",
+    "random",
+    "tails",
+    "table",
+]
 _BOUNDS = {"log-normal": (0, np.inf), "Poisson": (0, np.inf), "60 % zeros": (0, np.inf),
            "Beta": (0, 1)}  # fmt: skip
 _TEST_ROWS = 600
@@ -46,6 +60,9 @@ FREE = (-np.inf, np.inf)
 BARS: dict[str, dict[str, tuple[float, float]]] = {
     "shapes": {"CRPS ratio": (-np.inf, 1.05), "trees' CRPS ratio": FREE, "beyond": (0.0, 0.0),
                "coverage": (0.87, 0.95)},
+    "skewed": {"coverage": (0.87, 0.95)},
+    "outliers": {"coverage": (0.0, 0.62), "width": (0.0, 1.3)},
+    "counts": {"power": (-1.0, 1.0)},
     "noise": {"gap": (-np.inf, 0.01)},
     "smooth": {"ratio": (-np.inf, 0.6)},
     "random": {"gap": (-np.inf, 0.01), "log score": FREE, "trees log score": FREE, "CRPS": FREE,
@@ -58,6 +75,7 @@ BARS: dict[str, dict[str, tuple[float, float]]] = {
 # Of single cases in place of these.
 CASE_BARS = {
     ("Poisson", "coverage"): (0.87, 1.0), ("60 % zeros", "coverage"): (0.87, 1.0),
+    ("two modes", "CRPS ratio"): (-np.inf, 1.06), ("unlike modes", "CRPS ratio"): (-np.inf, 1.06),
     ("power", "gap"): FREE, ("protein", "gap"): FREE,
     ("power", "log score"): (-np.inf, 2.36), ("protein", "log score"): (-np.inf, 2.05),
     ("power", "CRPS"): (-np.inf, 1.5), ("protein", "CRPS"): (-np.inf, 1.65),
@@ -80,6 +98,8 @@ def simulate(kind: str, f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.beta(3.0 * p, 3.0 * (1.0 - p))
     if kind == "two modes":
         return f + np.where(rng.random(n) < 0.5, 1.0, -1.0) + 0.2 * rng.standard_normal(n)
+    if kind == "unlike modes":
+        return f + np.where(rng.random(n) < 0.3, 0.0, 1.2) + 0.2 * rng.standard_normal(n)
     return f + 0.3 * rng.standard_normal(n)
 
 
@@ -152,6 +172,47 @@ def compare(model: StackedRegressor, X: np.ndarray, y: np.ndarray) -> dict[str, 
         out[f"{who}RMSE"] = float(np.sqrt(np.mean(np.square(means[who] - y))))
     out["gap"] = out["log score"] - out["trees log score"]
     return out
+
+
+def run_skewed(spread: float, n_rows: int, seed: int, members: int) -> dict[str, Any]:
+    """Log-normal targets."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 3.0, (n_rows + 3000, 3))
+    y = np.exp(X[:, 0] + spread * rng.standard_normal(len(X)))
+    return compare(fit_pair(X[:n_rows], y[:n_rows], members), X[n_rows:], y[n_rows:])
+
+
+def run_outliers(seed: int, members: int) -> dict[str, Any]:
+    """Of 50 % intervals at new rows: coverage, and median width over that without outliers."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 3.0, (3400, 3))
+    y = 2.0 * X[:, 0] + 0.5 * rng.standard_normal(len(X))
+    gross = np.where(rng.random(len(y)) < 0.01, 1000.0 * y, y)
+    ends = [
+        fit_pair(X[:400], target[:400], members).predict_distribution(X[400:]).interval(0.5)
+        for target in (gross, y)
+    ]
+    (low, high), (least, most) = ends
+    held = np.mean((low <= gross[400:]) & (gross[400:] <= high))
+    return {
+        "coverage": float(held),
+        "width": float(np.median(high - low) / np.median(most - least)),
+    }
+
+
+def run_counts(kind: str, rate: float, seed: int, members: int) -> dict[str, Any]:
+    """The tenth of rows with the largest means: P(Y > t), where 0.01 is the truth at most."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 3.0, (2000, 2))
+    mean = rate * np.exp(X[:, 0] / 1.5)
+    law = stats.poisson(mean) if kind == "Poisson" else stats.nbinom(3.0, 3.0 / (3.0 + mean))
+    y = law.rvs(random_state=rng).astype(float)
+    hottest = np.argsort(-mean)[: len(mean) // 10]
+    beyond = np.array([law.sf(t)[hottest].mean() for t in range(200)])
+    t = int(np.argmax(beyond <= 0.01))
+    model = fit_pair(X[:1000], y[:1000], members)
+    said = 1.0 - model.predict_distribution(X[hottest]).cdf(np.full(len(hottest), float(t)))
+    return {"power": float(np.log(max(said.mean(), 1e-12) / beyond[t]) / np.log(3.0))}
 
 
 def run_noise(n_rows: int, seed: int, members: int) -> dict[str, Any]:
@@ -298,6 +359,14 @@ def run(store: Store, arguments: Any) -> None:
     for seed in seeds:
         for kind in SHAPES:
             cases[f"shapes/{kind}/{seed}"] = partial(run_shape, kind, seed, 1000, members)
+        for spread, n in itertools.product((1.0, 2.0, 3.0), (400, 1500)):
+            work = partial(run_skewed, spread, n, seed, members)
+            cases[f"skewed/s = {spread:g}, {n} rows/{seed}"] = work
+        cases[f"outliers/1 %/{seed}"] = partial(run_outliers, seed, members)
+        for kind, rate in itertools.product(("Poisson", "negative binomial"), (0.2, 1.0, 5.0)):
+            cases[f"counts/{kind}, rate {rate:g}/{seed}"] = partial(
+                run_counts, kind, rate, seed, members
+            )
         for n in (200, 1000):
             cases[f"noise/{n}/{seed}"] = partial(run_noise, n, seed, members)
         for name in sets:

@@ -278,9 +278,8 @@ class Stacked(Savable, BaseEstimator):
         fresh.set_params(**{k: v for k, v in own.items() if params.get(k, 0) is None})
         return fresh.fit(X, y, **options)
 
-    def _fold_model(self, fold: int) -> Any:
+    def _fold_model(self, model: Any, fold: int) -> Any:
         """What is fitted to the rows of a fold: boosted ensembles keep the clocks of all rows."""
-        model = self.estimator_
         own = isinstance(model, BoostedEnsembleRegressor | BoostedEnsembleClassifier)
         if own and model.clocks_ is not None and model.plan_.ensemble == "independent":
             part = clone(model).set_params(
@@ -291,12 +290,12 @@ class Stacked(Savable, BaseEstimator):
             if isinstance(model, BoostedEnsembleRegressor):
                 part.set_params(mean_weight=weight_of_mean(model, model.stopping_))
             return part
-        return self.estimator_
+        return model
 
-    def _fit_fold(self, rows: Rows, y: Any, k: int, split: Any) -> Any:
-        """The trees of a fold, with the clocks of all rows if they have none."""
-        model = self._fit_trees(self._fold_model(k), rows, y, split.fitted)
-        clocks = getattr(self.estimator_, "clocks_", None)
+    def _fit_fold(self, whole: Any, rows: Rows, y: Any, k: int, chosen: NDArray[np.intp]) -> Any:
+        """The trees of a fold's rows, with the clocks of those of all rows if they have none."""
+        model = self._fit_trees(self._fold_model(whole, k), rows, y, chosen)
+        clocks = getattr(whole, "clocks_", None)
         if clocks is not None and getattr(model, "clocks_", clocks) is None:
             return model.with_clocks(clocks)
         return model

@@ -298,7 +298,7 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
                     if around is not None:
                         model = around.models[k]
                     elif not prefit:
-                        model = self._fit_fold(rows, labels, k, split)
+                        model = self._fit_fold(self.estimator_, rows, labels, k, split.fitted)
                     answers = [self._of_trees(model, take_rows(rows.X, mine))]
                     encoded = rows.take(mine, self._space)
                     part = parts[k]

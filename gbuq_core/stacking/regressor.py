@@ -9,11 +9,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import skew
 from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.calibration import CalibratedRegressor
 from gbuq_core.calibration.boosters import reader_of
+from gbuq_core.calibration.splits import Split
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.inputs import (
@@ -39,24 +41,35 @@ from gbuq_core.stacking.base import (
     Stacked,
 )
 from gbuq_core.stacking.law import Recalibration, StackedDistribution
+from gbuq_core.stacking.modes import find_modes
 from gbuq_core.stacking.outliers import find_outliers, tame_targets
 from gbuq_core.stacking.recalibrating import fit_map, needs_map
 from gbuq_core.stacking.support import Support, find_support
-from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components, local_spreads
+from gbuq_core.stacking.voices import (
+    RESIDUAL_WIDTHS,
+    VOICES,
+    Heard,
+    Making,
+    find_components,
+    local_spreads,
+)
 from gbuq_core.stacking.weights import (
     Judged,
     choose_mean_weights,
     choose_weights,
     expect_weights,
     judge,
+    paired_gain,
 )
-from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.unfamiliarity.rows import EncodedRows, encode_rows, read_rows
 
 FloatArray = NDArray[np.float64]
 
 _FEW = 400  # judged rows whose CRPS is looked at
+_SKEWED = 2.0  # of a positive target: above, a log scale is tried
+_LOG_ROWS = 3_000  # that it is tried on
 _NONE = np.empty(0)
 
 
@@ -133,6 +146,9 @@ class StackedRegressor(RegressorMixin, Stacked):
     recalibrated_ : bool
         Whether left-out targets fell so unevenly in the mixture (p < 0.01) that its probabilities
         are corrected by a smooth monotone map.
+    log_scale_ : tuple of float or None
+        Where the trees alone, with ``target="log"``, predict left-out targets of a skewed positive
+        target better by CRPS than the stack, by more than one standard error: theirs and its own.
     resolution_ : float
         The step of the training targets, for `gbuq_core.metrics.log_scores`.
     noise_ : float
@@ -187,7 +203,9 @@ class StackedRegressor(RegressorMixin, Stacked):
     _weights: FloatArray
     _process_weights: FloatArray
     _mean_weights: FloatArray
+    log_scale_: tuple[float, float] | None
     _middle_weight: float
+    _of_modes: Any  # trees of targets without the place of their heap, or None
     _factor: float
     _centre: float
     _spread: float
@@ -244,6 +262,12 @@ class StackedRegressor(RegressorMixin, Stacked):
         if self.recalibrated_:
             sentences.append(
                 "Left-out targets fell unevenly in the mixture, so its probabilities are corrected."
+            )
+        if self.log_scale_ is not None:
+            log, stacked = (format(value, ".3g") for value in self.log_scale_)
+            sentences.append(
+                "Trees alone on a log scale predict left-out targets better by CRPS: "
+                f"{log} beside {stacked}."
             )
         return sentences
 
@@ -385,7 +409,7 @@ class StackedRegressor(RegressorMixin, Stacked):
                     if around is not None:
                         model = around.models[k]
                     elif not prefit:
-                        model = self._fit_fold(rows, tame, k, split)
+                        model = self._fit_fold(self.estimator_, rows, tame, k, split.fitted)
                     loc[held], scale[held], df[held] = _read(model, take_rows(rows.X, held))
                     if few:
                         continue
@@ -407,6 +431,12 @@ class StackedRegressor(RegressorMixin, Stacked):
         mean, std = np.where(np.isnan(mean), loc, mean), np.where(np.isnan(std), scale, std)
         self._learn_middle(loc, mean, tame, fold, rows.weight, judged)
         middle = self._middle(loc, mean)
+        self._of_modes = None
+        of_modes: list[Any] = [None] * len(splits)
+        if not few:
+            middle, of_modes = self._learn_modes(
+                rows, tame, middle, scale, near, judged, splits, around
+            )
         z = (y - middle) / scale
         self._factor = 1.0
         spreads = local_spreads(y, self.resolution_, self._spread)
@@ -417,7 +447,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         self._components = find_components(voices, near.shape[1])
         self._mean_weights = np.eye(len(VOICES))[0]
         self._weights = np.eye(len(self._components))[0]
-        self._map = None
+        self._map = self.log_scale_ = None
         self._process_weights = np.array(
             [way.width == 10.0 and way.voice == "process" for way in self._components], np.float64
         )
@@ -426,6 +456,8 @@ class StackedRegressor(RegressorMixin, Stacked):
             law._z, law._y, law._counts = z[own], y[own], rows.weight[own]
             law._spreads, law._map = spreads[own], None
         laws = [law for law, _ in pairs]
+        for law, trees in zip(laws, of_modes, strict=False):
+            law._of_modes = trees
         if few or not any(len(rows) for rows in judged):
             return laws
         # In random order, so that the first rows are of all folds.
@@ -441,10 +473,36 @@ class StackedRegressor(RegressorMixin, Stacked):
             self._factor * std[order] if self._process is not None else _NONE,
             np.zeros(len(order)),
         )  # fmt: skip
-        self._learn(
-            heard, y[order], tame[order], fold[order], weight, np.delete(y, self.outliers_), laws
-        )
+        grid = _common_grid(np.delete(y, self.outliers_), self._spread, self.support_)
+        told = self._learn(heard, y[order], tame[order], fold[order], weight, grid, laws)
+        self.log_scale_ = self._try_log(rows, y, order, splits, grid[0], told, around)
         return laws
+
+    def _try_log(
+        self, rows: Rows, y: FloatArray, order: NDArray[np.intp], splits: list[Split],
+        points: FloatArray, judged: Judged, around: Around | None,
+    ) -> tuple[float, float] | None:  # fmt: skip
+        """CRPS of the trees alone on a log scale, and the stack's, on left-out rows, if better."""
+        whole = self.estimator_ if around is None else around.models[0]
+        if not isinstance(whole, BoostedEnsembleRegressor) or whole.target is not None:
+            return None
+        if y.min() <= 0.0 or skew(y) < _SKEWED:
+            return None
+        few = order[: len(judged.ahead)]
+        known = np.union1d(few, self._sample(self._pool_places, _LOG_ROWS, 16))
+        whole = self._fit_trees(copy_unfitted(whole).set_params(target="log"), rows, y, known)
+        below = np.empty(judged.ahead.shape)
+        for k, split in enumerate(splits):
+            mine = np.flatnonzero(np.isin(few, split.held))
+            trees = self._fit_fold(whole, rows, y, k, np.intersect1d(split.fitted, known))
+            law = trees.predict_distribution(take_rows(rows.X, few[mine]))
+            below[mine] = np.stack([law.cdf(np.full(len(mine), at)) for at in points], axis=1)
+        lost = np.square(below - judged.ahead) @ judged.widths
+        stacked = judged.crps(np.broadcast_to(self._weights[:, None], judged.masses.shape))
+        weight = judged.weight[: len(few)]
+        if paired_gain(stacked - lost, weight) <= 1.0:
+            return None
+        return float(np.average(lost, weights=weight)), float(np.average(stacked, weights=weight))
 
     def _learn_middle(
         self, loc: FloatArray, mean: FloatArray, y: FloatArray, fold: NDArray[np.int64],
@@ -459,6 +517,41 @@ class StackedRegressor(RegressorMixin, Stacked):
                 choose_mean_weights(means, y[rows], fold[rows], weight[rows])[1]
             )
 
+    def _learn_modes(
+        self, rows: Rows, y: FloatArray, middle: FloatArray, scale: FloatArray,
+        near: NDArray[np.int64], judged: list[NDArray[np.intp]], splits: list[Split],
+        around: Around | None,
+    ) -> tuple[FloatArray, list[Any]]:  # fmt: skip
+        """What residuals are set on, and each fold's trees for it where targets lie in heaps.
+
+        These trees learn targets from which the place of the row's own heap is taken: they know
+        the middle as well as the noise within a heap lets them. They are used where the neighbours'
+        residuals then tell left-out targets better by more than one standard error.
+        """
+        pool, whole = self._pool_places, self.estimator_ if around is None else around.models[0]
+        as_before = middle, [None] * len(splits)
+        fits = around is None or isinstance(whole, BoostedEnsembleRegressor)
+        if self.support_.whole or not near.shape[1] or not fits:
+            return as_before
+        places = find_modes(y[pool] - middle[pool], self.seed_)
+        if places is None:
+            return as_before
+        target, new = y.copy(), np.full(len(y), np.nan)
+        target[pool] -= places
+        whole = self._fit_trees(whole, rows, target, pool)
+        of_folds = []
+        for k, split in enumerate(splits):
+            trees = self._fit_fold(whole, rows, target, k, np.intersect1d(split.fitted, pool))
+            held = np.intersect1d(split.held, pool)
+            new[held] = _read(trees, take_rows(rows.X, held))[0]
+            of_folds.append(trees)
+        mine = np.concatenate(judged)
+        lost = [_residual_scores(y, each, scale, near, mine) for each in (middle, new)]
+        if paired_gain(lost[0] - lost[1], rows.weight[mine]) <= 1.0:
+            return as_before
+        self._of_modes = whole if around is None or around.whole is not None else of_folds[0]
+        return new, of_folds
+
     def _middle(self, loc: FloatArray, mean: FloatArray) -> FloatArray:
         """What residuals are set on: the trees' mean, with the process's if that is better."""
         if self._middle_weight == 0.0:
@@ -467,10 +560,10 @@ class StackedRegressor(RegressorMixin, Stacked):
 
     def _learn(
         self, heard: Heard, y: FloatArray, tame: FloatArray, fold: NDArray[np.int64],
-        weight: FloatArray, all_y: FloatArray, laws: list[Self],
-    ) -> None:  # fmt: skip
+        weight: FloatArray, grid: tuple[FloatArray, FloatArray], laws: list[Self],
+    ) -> Judged:  # fmt: skip
         n_few = min(_FEW, len(y))
-        points, widths = _common_grid(all_y, self._spread, self.support_)
+        points, widths = grid
         making = self._making
 
         def cdf(k: int, points: FloatArray) -> FloatArray:
@@ -508,6 +601,7 @@ class StackedRegressor(RegressorMixin, Stacked):
                 rest = fold != k
                 pit = law._left_out_law(heard.take(rest)).pit(y[rest], self.seed_)
                 law._map = fit_map(pit, weight[rest])
+        return judged
 
     def _left_out_law(self, heard: Heard) -> StackedDistribution:
         """The mixture of rows that no component has seen."""
@@ -567,8 +661,11 @@ class StackedRegressor(RegressorMixin, Stacked):
             excess = self._spread**2 * np.maximum(excess - (variance - left), 0.0)
             extra = excess + np.square(self._spread * step)
             beyond = excess / (excess + np.square(std))
+        middle = self._middle(loc, mean)
+        if self._of_modes is not None:
+            middle = _read(self._of_modes, rows)[0]
         heard = Heard(
-            loc, np.maximum(scale, 1e-9 * self._spread), df, self._middle(loc, mean), z, y,
+            loc, np.maximum(scale, 1e-9 * self._spread), df, middle, z, y,
             spreads, counts, mean, std, extra,
         )  # fmt: skip
         knowledge = np.zeros(n)
@@ -633,6 +730,20 @@ def _read(model: Any, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     loc, scale = (np.array(part, np.float64) for part in law)
     df = np.array(np.broadcast_to(getattr(law, "df", math.inf), loc.shape), np.float64)
     return loc, scale, df
+
+
+def _residual_scores(
+    y: FloatArray, middle: FloatArray, scale: FloatArray, near: NDArray[np.int64],
+    judged: NDArray[np.intp],
+) -> FloatArray:  # fmt: skip
+    """Log scores of left-out targets by their neighbours' residuals, with the best fixed width."""
+    z = (y - middle) / scale
+    away = z[judged, None] - z[near[judged]]
+    scores = []
+    for width in RESIDUAL_WIDTHS:
+        density = np.exp(-0.5 * np.square(away / width)).mean(axis=1) / width
+        scores.append(np.log(scale[judged]) - np.log(density + 1e-9))
+    return min(scores, key=np.mean)
 
 
 def _common_grid(y: FloatArray, spread: float, support: Support) -> tuple[FloatArray, FloatArray]:

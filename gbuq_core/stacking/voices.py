@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 VOICES = ("trees", "residuals", "targets", "process")
 COUNTS = (10, 30, 100)  # nearest training rows
-_RESIDUAL_WIDTHS = (0.08, 0.15, 0.3, 0.5)  # of the row's own std
+RESIDUAL_WIDTHS = (0.08, 0.15, 0.3, 0.5)  # of the row's own std
 _TARGET_WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.2)  # of the local spread of the targets
 _NEAR = 0.1  # of the targets tell how far these lie apart around one
 _TO_STD = 5.0  # 4 for a tenth of a normal's targets; more, so that chance narrows none of them
@@ -65,7 +65,7 @@ def find_components(voices: Sequence[str], n_neighbours: int) -> tuple[Component
     """
     counts = [count for count in COUNTS if count <= n_neighbours] or [n_neighbours]
     components = [Component("trees", 0, 0.0)]
-    for voice, widths in (("residuals", _RESIDUAL_WIDTHS), ("targets", _TARGET_WIDTHS)):
+    for voice, widths in (("residuals", RESIDUAL_WIDTHS), ("targets", _TARGET_WIDTHS)):
         if voice in voices and n_neighbours > 0:
             components += [Component(voice, count, width) for count in counts for width in widths]
     if "process" in voices:

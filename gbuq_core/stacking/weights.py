@@ -99,7 +99,7 @@ def choose_weights(
         for voice in left:
             new = scores([*entered, voice])
             gains = [
-                _paired(old - now, judged.weight[:n])
+                paired_gain(old - now, judged.weight[:n])
                 for old, now, n in zip(best, new, (len(judged.weight), few), strict=True)
             ]
             if max(gains) > 1.0 and min(gains) >= -1.0:
@@ -147,7 +147,7 @@ def choose_mean_weights(
     for number in np.unique(fold):
         held = fold == number
         error[held] = np.square(y[held] - known[held] @ learn(~held))
-    gain = _paired(np.square(y - means[:, 0]) - error, weight)
+    gain = paired_gain(np.square(y - means[:, 0]) - error, weight)
     if gain <= 1.0:
         return alone
     return alone + (1.0 - gain**-2) * (learn(np.ones(len(y), bool)) - alone)
@@ -158,7 +158,7 @@ def _at_least_two(fold: NDArray[np.int64]) -> NDArray[np.int64]:
     return fold if len(np.unique(fold)) != 1 else np.arange(len(fold)) % N_FOLDS
 
 
-def _paired(gain: FloatArray, weight: FloatArray) -> float:
+def paired_gain(gain: FloatArray, weight: FloatArray) -> float:
     """A mean gain (n,) in its standard errors."""
     total = weight.sum()
     mean = float(weight @ gain / total)
