@@ -9,13 +9,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import skew
 from sklearn.base import RegressorMixin
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.calibration import CalibratedRegressor
 from gbuq_core.calibration.boosters import reader_of
-from gbuq_core.calibration.splits import Split
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.inputs import (
@@ -38,15 +36,13 @@ from gbuq_core.stacking.base import (
     WEIGHTS_TAKE,
     Around,
     Rows,
-    Stacked,
 )
 from gbuq_core.stacking.law import Recalibration, StackedDistribution
-from gbuq_core.stacking.modes import find_modes
+from gbuq_core.stacking.middles import Centred, read_law
 from gbuq_core.stacking.outliers import find_outliers, tame_targets
 from gbuq_core.stacking.recalibrating import fit_map, needs_map
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import (
-    RESIDUAL_WIDTHS,
     VOICES,
     Heard,
     Making,
@@ -59,17 +55,14 @@ from gbuq_core.stacking.weights import (
     choose_weights,
     expect_weights,
     judge,
-    paired_gain,
 )
-from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
+from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.unfamiliarity.rows import EncodedRows, encode_rows, read_rows
 
 FloatArray = NDArray[np.float64]
 
 _FEW = 400  # judged rows whose CRPS is looked at
-_SKEWED = 2.0  # of a positive target: above, a log scale is tried
-_LOG_ROWS = 3_000  # that it is tried on
 _NONE = np.empty(0)
 
 
@@ -100,7 +93,7 @@ class _Answers(NamedTuple):
     near: NDArray[np.int64]  # (n, k): the neighbours' places in the pool
 
 
-class StackedRegressor(RegressorMixin, Stacked):
+class StackedRegressor(RegressorMixin, Centred):
     """The law of y as a weighted mixture of several voices around one tree model.
 
     Voices at a row: the trees' Student t; the residuals of the training rows that share most leaves
@@ -196,16 +189,12 @@ class StackedRegressor(RegressorMixin, Stacked):
     True
     """
 
-    support_: Support
     resolution_: float
     noise_: float
     outliers_: NDArray[np.intp]
-    _weights: FloatArray
     _process_weights: FloatArray
     _mean_weights: FloatArray
     log_scale_: tuple[float, float] | None
-    _middle_weight: float
-    _of_modes: Any  # trees of targets without the place of their heap, or None
     _factor: float
     _centre: float
     _spread: float
@@ -410,7 +399,7 @@ class StackedRegressor(RegressorMixin, Stacked):
                         model = around.models[k]
                     elif not prefit:
                         model = self._fit_fold(self.estimator_, rows, tame, k, split.fitted)
-                    loc[held], scale[held], df[held] = _read(model, take_rows(rows.X, held))
+                    loc[held], scale[held], df[held] = read_law(model, take_rows(rows.X, held))
                     if few:
                         continue
                     mine = self._judged(k, split.held, around)
@@ -477,86 +466,6 @@ class StackedRegressor(RegressorMixin, Stacked):
         told = self._learn(heard, y[order], tame[order], fold[order], weight, grid, laws)
         self.log_scale_ = self._try_log(rows, y, order, splits, grid[0], told, around)
         return laws
-
-    def _try_log(
-        self, rows: Rows, y: FloatArray, order: NDArray[np.intp], splits: list[Split],
-        points: FloatArray, judged: Judged, around: Around | None,
-    ) -> tuple[float, float] | None:  # fmt: skip
-        """CRPS of the trees alone on a log scale, and the stack's, on left-out rows, if better."""
-        whole = self.estimator_ if around is None else around.models[0]
-        if not isinstance(whole, BoostedEnsembleRegressor) or whole.target is not None:
-            return None
-        if y.min() <= 0.0 or skew(y) < _SKEWED:
-            return None
-        few = order[: len(judged.ahead)]
-        known = np.union1d(few, self._sample(self._pool_places, _LOG_ROWS, 16))
-        whole = self._fit_trees(copy_unfitted(whole).set_params(target="log"), rows, y, known)
-        below = np.empty(judged.ahead.shape)
-        for k, split in enumerate(splits):
-            mine = np.flatnonzero(np.isin(few, split.held))
-            trees = self._fit_fold(whole, rows, y, k, np.intersect1d(split.fitted, known))
-            law = trees.predict_distribution(take_rows(rows.X, few[mine]))
-            below[mine] = np.stack([law.cdf(np.full(len(mine), at)) for at in points], axis=1)
-        lost = np.square(below - judged.ahead) @ judged.widths
-        stacked = judged.crps(np.broadcast_to(self._weights[:, None], judged.masses.shape))
-        weight = judged.weight[: len(few)]
-        if paired_gain(stacked - lost, weight) <= 1.0:
-            return None
-        return float(np.average(lost, weights=weight)), float(np.average(stacked, weights=weight))
-
-    def _learn_middle(
-        self, loc: FloatArray, mean: FloatArray, y: FloatArray, fold: NDArray[np.int64],
-        weight: FloatArray, judged: list[NDArray[np.intp]],
-    ) -> None:  # fmt: skip
-        """Weights of the trees' mean and the process's in what residuals are set on."""
-        self._middle_weight = 0.0
-        if self._process is not None and any(len(rows) for rows in judged):
-            rows = np.concatenate(judged)
-            means = np.stack([loc, mean], axis=1)[rows]
-            self._middle_weight = float(
-                choose_mean_weights(means, y[rows], fold[rows], weight[rows])[1]
-            )
-
-    def _learn_modes(
-        self, rows: Rows, y: FloatArray, middle: FloatArray, scale: FloatArray,
-        near: NDArray[np.int64], judged: list[NDArray[np.intp]], splits: list[Split],
-        around: Around | None,
-    ) -> tuple[FloatArray, list[Any]]:  # fmt: skip
-        """What residuals are set on, and each fold's trees for it where targets lie in heaps.
-
-        These trees learn targets from which the place of the row's own heap is taken: they know
-        the middle as well as the noise within a heap lets them. They are used where the neighbours'
-        residuals then tell left-out targets better by more than one standard error.
-        """
-        pool, whole = self._pool_places, self.estimator_ if around is None else around.models[0]
-        as_before = middle, [None] * len(splits)
-        fits = around is None or isinstance(whole, BoostedEnsembleRegressor)
-        if self.support_.whole or not near.shape[1] or not fits:
-            return as_before
-        places = find_modes(y[pool] - middle[pool], self.seed_)
-        if places is None:
-            return as_before
-        target, new = y.copy(), np.full(len(y), np.nan)
-        target[pool] -= places
-        whole = self._fit_trees(whole, rows, target, pool)
-        of_folds = []
-        for k, split in enumerate(splits):
-            trees = self._fit_fold(whole, rows, target, k, np.intersect1d(split.fitted, pool))
-            held = np.intersect1d(split.held, pool)
-            new[held] = _read(trees, take_rows(rows.X, held))[0]
-            of_folds.append(trees)
-        mine = np.concatenate(judged)
-        lost = [_residual_scores(y, each, scale, near, mine) for each in (middle, new)]
-        if paired_gain(lost[0] - lost[1], rows.weight[mine]) <= 1.0:
-            return as_before
-        self._of_modes = whole if around is None or around.whole is not None else of_folds[0]
-        return new, of_folds
-
-    def _middle(self, loc: FloatArray, mean: FloatArray) -> FloatArray:
-        """What residuals are set on: the trees' mean, with the process's if that is better."""
-        if self._middle_weight == 0.0:
-            return loc
-        return loc + self._middle_weight * (mean - loc)
 
     def _learn(
         self, heard: Heard, y: FloatArray, tame: FloatArray, fold: NDArray[np.int64],
@@ -639,7 +548,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     def _hear(self, X: Any) -> _Answers:
         table = self._new_rows(X)
         rows = self._tree_rows(X, table)
-        loc, scale, df = _read(self.estimator_, rows)
+        loc, scale, df = read_law(self.estimator_, rows)
         n = len(loc)
         encoded = encode_rows(self._space, read_rows(self._columns, table))
         near = np.empty((n, 0), np.int64)
@@ -663,7 +572,7 @@ class StackedRegressor(RegressorMixin, Stacked):
             beyond = excess / (excess + np.square(std))
         middle = self._middle(loc, mean)
         if self._of_modes is not None:
-            middle = _read(self._of_modes, rows)[0]
+            middle = read_law(self._of_modes, rows)[0]
         heard = Heard(
             loc, np.maximum(scale, 1e-9 * self._spread), df, middle, z, y,
             spreads, counts, mean, std, extra,
@@ -722,28 +631,6 @@ class StackedRegressor(RegressorMixin, Stacked):
             rises = len(self._map) > 1 and (np.diff(self._map) > 0.0).all()
             require(rises and self._map[0] == 0.0 and self._map[-1] == 1.0, "its map is impossible")
         require(hasattr(self.estimator_, "predict_distribution"), "its estimator has no law")
-
-
-def _read(model: Any, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, std and degrees of freedom of a model's law, (n,) each."""
-    law = model.predict_distribution(rows)
-    loc, scale = (np.array(part, np.float64) for part in law)
-    df = np.array(np.broadcast_to(getattr(law, "df", math.inf), loc.shape), np.float64)
-    return loc, scale, df
-
-
-def _residual_scores(
-    y: FloatArray, middle: FloatArray, scale: FloatArray, near: NDArray[np.int64],
-    judged: NDArray[np.intp],
-) -> FloatArray:  # fmt: skip
-    """Log scores of left-out targets by their neighbours' residuals, with the best fixed width."""
-    z = (y - middle) / scale
-    away = z[judged, None] - z[near[judged]]
-    scores = []
-    for width in RESIDUAL_WIDTHS:
-        density = np.exp(-0.5 * np.square(away / width)).mean(axis=1) / width
-        scores.append(np.log(scale[judged]) - np.log(density + 1e-9))
-    return min(scores, key=np.mean)
 
 
 def _common_grid(y: FloatArray, spread: float, support: Support) -> tuple[FloatArray, FloatArray]:
