@@ -5,6 +5,7 @@ from table_parts import workbook_of
 
 from gbuq_core.errors import TableError
 from gbuq_core.tables import ReadOptions, infer_schema, prepare_new, prepare_training, read_table
+from gbuq_core.tables.old_encodings import guess_encoding
 
 HEADER = "name,city,area,y"
 ROWS = [f"shop {k},{'Bonn' if k % 3 else 'Ulm'},{40 + 7 * k % 90},{k}.5" for k in range(30)]
@@ -108,6 +109,50 @@ def test_older_encodings_are_found_and_named(encoding, words):
     assert table.data[name][1].as_py() == cities[1]
     assert f"read as {encoding}" in table.notices[0]
     assert "--encoding" in table.notices[0]
+
+
+WORDS_OF_FEW_LETTERS = {
+    "cp932": ["大阪 名古屋 京都 神戸", "トウキョウ オオサカ ナゴヤ", "ﾄｳｷｮｳ ｵｵｻｶ ﾅｺﾞﾔ", "広島 仙台"],
+    "euc_jp": ["東京 大阪 札幌 福岡", "りんご ごりら らっぱ"],
+    "cp949": ["서울 부산", "테스트 문장입니다"],
+    "gb18030": ["南京 武汉 成都 重庆", "这个城市的人口很多", "臺北 高雄 新竹"],
+    "big5": ["高雄 臺南", "這個城市的人口很多"],
+    "cp1251": ["МОСКВА ПЕРМЬ УФА", "Уфа Омск", "Съешь же ещё этих мягких булок"],
+    "koi8_r": ["МОСКВА ПЕРМЬ УФА", "Тула Сочи", "В городе много старых домов"],
+    "cp1250": ["Győr Pécs", "Poznań Łódź", "Olomouc Děčín", "Iaşi Braşov"],
+    "iso8859_2": ["Győr Székesfehérvár", "Kraków Wałbrzych Świdnica", "Třebíč Šumperk"],
+    "cp1254": ["Eskişehir Muğla", "Ağrı Kütahya"],
+    "cp1252": [
+        "Müller Nuñez Gonçalves Søren Besançon Zoë João",
+        "Nº\xa05 1ª ¿Qué ¡Hola 3º año Peñíscola",
+        "forêt tempête fête",
+        "città perché più",
+        "Tønder Køge",
+        "ações não põe",
+        "Põlva Võru Pärnu Türi",
+        "5\xa0µg/m³ 20°C ±3 30m² ½",
+        "“Hi” it’s a–b €5",
+        "café",
+        "España",
+        "Bär",
+        "ÉLÈVE FORÊT",
+        "Þingvellir Ísafjörður",
+        "L’œuf cœur Noël « bon » où naïf",
+        "België één",
+    ],
+    "mac_roman": ["Würzburg Göttingen Münster", "élève déçu leçon"],
+    "cp852": ["Wrocław Częstochowa Łódź", "Děčín Třebíč"],
+}
+
+
+@pytest.mark.parametrize("n", [1, 20])
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [(encoding, words) for encoding, every in WORDS_OF_FEW_LETTERS.items() for words in every],
+)
+def test_few_words_show_their_encoding(encoding, words, n):
+    text = "name,y\n" + "".join(f"{word},{k}\n" for k, word in enumerate(n * words.split(" ")))
+    assert text.encode(encoding).decode(guess_encoding(text.encode(encoding))) == text
 
 
 def test_one_stray_byte_does_not_garble_a_text():
