@@ -57,8 +57,8 @@ def show_table(choice: str, opened: Opened) -> None:
     (answer,) = ask([wait_for_run(request, wanted, size)])
     answer, question = with_questions(called_as_now(answer, opened, second))
     with advised:
-        questions = answer.result.scored.questions if answer.fresh else ()
-        draw_advice(page, values, schema, scale, questions)
+        doubts = (answer.result.scored.questions, answer.result.warned) if answer.fresh else ()
+        draw_advice(page, values, schema, scale, *doubts)
     view = None
     with body:
         show_progress([answer])

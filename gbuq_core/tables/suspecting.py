@@ -6,8 +6,6 @@ that hold the target in other words, and columns that are equal to a tree.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -25,7 +23,7 @@ _FEWEST_COPIES = 0.005  # of the rows
 _FEWEST_BUT_SEVERAL = 0.1  # in all but several columns, of which some may be no counters
 _COUNTS, _MOST_COUNTERS = 0.9, 20  # distinct values of a counter (share of the rows); columns
 _MORE_THAN_CHANCE = 10.0
-_MOST_GROUPS, _FEWEST_GROUPS = 0.5, 20  # distinct ids: share of the rows, and number
+_MOST_GROUPS = 0.5  # distinct ids, as a share of the rows
 
 
 def split_columns(schema: Schema, split: str, target: str) -> tuple[str, ...]:
@@ -62,36 +60,19 @@ def split_columns(schema: Schema, split: str, target: str) -> tuple[str, ...]:
     return tuple(column.name for column in sorted(possible, key=rank))
 
 
-class SplitAdvice(NamedTuple):
-    """A split of the rows that is worth a try, its column, and why; it holds the column's name."""
-
-    split: str
-    column: str
-    why: str
-
-
-def advise_split(schema: Schema, target: str) -> list[SplitAdvice]:
-    r"""Splits that a table asks for: by time where it has dates, by group where an id repeats.
+def advise_time(schema: Schema, target: str) -> tuple[str, str] | None:
+    r"""A column of dates that the rows may be split by, and why; None if there is none.
 
     >>> from gbuq_core.tables import infer_schema, read_table
     >>> rows = "".join(f"{i % 30},2021-01-{i % 28 + 1:02d},{i}\n" for i in range(90))
-    >>> schema = infer_schema(read_table(f"patient,day,y\n{rows}".encode()))
-    >>> [(advice.split, advice.column) for advice in advise_split(schema, "y")]
-    [('time', 'day'), ('group', 'patient')]
+    >>> advise_time(infer_schema(read_table(f"patient,day,y\n{rows}".encode())), "y")[0]
+    'day'
     """
-    advice = []
-    dates = [c for c in schema.columns if c.kind == "date" and c.name != target]
-    if dates:
-        why = f"{shown(dates[0].name)} holds dates. To predict the future, judge each row by a "
-        advice.append(SplitAdvice("time", dates[0].name, f"{why}model of earlier rows."))
-    ids = [c for c in schema.columns if c.name != target and c.kind != "date" and is_named_id(c)]
-    for column in ids:
-        if column.n_distinct >= _FEWEST_GROUPS and _repeats(column, schema):
-            why = f"{shown(column.name)} repeats: {counted(column.n_distinct, 'value')} in "
-            why += f"{counted(schema.n_rows, 'row')}. To predict for a new one, keep the rows of "
-            advice.append(SplitAdvice("group", column.name, f"{why}each together."))
-            break
-    return advice
+    dates = [c.name for c in schema.columns if c.kind == "date" and c.name != target]
+    if not dates:
+        return None
+    why = f"{shown(dates[0])} holds dates. To predict the future, judge each row by a "
+    return dates[0], f"{why}model of earlier rows."
 
 
 def _repeats(column: Column, schema: Schema) -> bool:

@@ -54,7 +54,8 @@ def test_a_table_split_by_group_then_by_time_then_on_a_log_scale():
     at = open_page(visits(), table="your file", **QUICK)
     assert not at.exception
     assert says(at, "On a log scale, errors count in proportion.")
-    at.button(key="_Split by group").click().run()  # as is advised
+    assert not any(button.key == "_Split by group" for button in at.button)  # rows independent
+    at.selectbox(key="split").set_value("by group").run()
     settle(at)
     assert at.selectbox(key="by_column").value == "patient"
     assert any("by a model that did not learn from its group" in text for text in judged(at))
@@ -80,6 +81,17 @@ def test_a_table_split_by_group_then_by_time_then_on_a_log_scale():
     assert not at.exception
     assert at.radio(key="scale").disabled
     assert "no log scale" in at.radio(key="scale").help
+
+
+def test_leaks_and_times_that_may_be_cut_off_are_said_first():
+    rng = np.random.default_rng(1)
+    days, first = rng.exponential(30, 120).round(), rng.exponential(9, 120).round(1)
+    columns = {"dose": rng.normal(size=120), "died": rng.integers(0, 2, 120), "first": first}
+    columns |= {"second": days - first, "days": days}
+    at = settle(open_page(csv_of(**columns), table="your file", target="days", **QUICK))
+    assert not at.exception
+    assert says(at, '"died" is 0 in ')
+    assert says(at, 'The target is "first" + "second": leave these columns out unless')
 
 
 def test_links_with_columns_that_are_not_there():

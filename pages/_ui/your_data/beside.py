@@ -7,7 +7,16 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from gbuq_core.lenses.register import LENSES
-from gbuq_core.tables import add_unfamiliarity, ask_about_split
+from gbuq_core.tables import (
+    Prepared,
+    ScorePlan,
+    SplitQuestion,
+    Table,
+    add_unfamiliarity,
+    ask_about_split,
+)
+from gbuq_core.tables.censoring import censored_times
+from gbuq_core.tables.leaking import find_leaks
 from pages._ui.jobs_glue import Answer, Request, ask_beside, in_thread
 from pages._ui.kept import remember
 from pages._ui.your_data.lens import ask_lens, only_fresh
@@ -23,13 +32,22 @@ def with_questions(answer: Answer) -> tuple[Answer, Answer | None]:
     key: tuple[Hashable, ...] = ("split questions", trained.wanted)
     if trained.opened.is_upload or trained.wanted.second:
         key = own_key(key)
-    compute = in_thread(ask_about_split, trained.opened.table, scored.training, scored.plan)
+    compute = in_thread(_doubt, trained.opened.table, scored.training, scored.plan)
     request = Request("questions", key, compute, "Looking for rows that belong together")
     asked = only_fresh(ask_beside(request))
     if not asked.fresh:
         return answer._replace(result=trained._replace(unasked=True)), asked
-    scored = replace(scored, questions=tuple(asked.result))
-    return answer._replace(result=trained._replace(scored=scored)), asked
+    questions, warned = asked.result
+    scored = replace(scored, questions=questions)
+    return answer._replace(result=trained._replace(scored=scored, warned=warned)), asked
+
+
+def _doubt(
+    table: Table, training: Prepared, plan: ScorePlan
+) -> tuple[tuple[SplitQuestion, ...], tuple[str, ...]]:
+    """What to ask about the rows, and what to say of cut off times and leaks."""
+    warned = (*censored_times(table, training), *map(str, find_leaks(training)))
+    return tuple(ask_about_split(table, training, plan)), warned
 
 
 def with_unfamiliarity(

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.presentation import one_line
 from gbuq_core.tables import ScaleAdvice, Schema, SplitQuestion
-from gbuq_core.tables.suspecting import advise_split
+from gbuq_core.tables.suspecting import advise_time
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import ControlPlaces, PageState, change_next, open_page
@@ -84,19 +84,19 @@ def draw_advice(
     schema: Schema,
     scale: ScaleAdvice,
     questions: Sequence[SplitQuestion] = (),
+    warned: Sequence[str] = (),
 ) -> None:
-    """Each advice with a button that takes it; the ``questions`` of the result come first."""
+    """What to doubt, and each advice with a button that takes it, the ``questions`` first."""
+    if warned:
+        show_notice(warned, "warned")
     if values.split == SPLIT.default:
         labels = {"time": "by time", "group": "by group"}
         for question in questions:
             split = {"split": labels[question.split], "by_column": question.column}
             _advise(page, str(question), f"Split {labels[question.split]}", split)
-        asked = [question.split for question in questions]
-        for advice in advise_split(schema, values.target):
-            if advice.split in asked:
-                continue
-            split = {"split": labels[advice.split], "by_column": advice.column}
-            _advise(page, advice.why, f"Split {labels[advice.split]}", split)
+        day = advise_time(schema, values.target)
+        if day and "time" not in [question.split for question in questions]:
+            _advise(page, day[1], "Split by time", {"split": "by time", "by_column": day[0]})
     if scale.offer and values.scale == SCALE.default:
         why = f"{scale.offer} On a log scale, errors count in proportion."
         _advise(page, why, "Use the log scale", {"scale": "log scale"})

@@ -59,7 +59,7 @@ class Trained(NamedTuple):
     """A scored table with what it was made from; ``second`` is the other file's name.
 
     ``stages`` holds what all possible members say, so that knobs of the view predict nothing.
-    ``unasked`` tells scores whose questions are still looked for.
+    ``unasked`` tells scores whose questions are still looked for, beside what is ``warned`` of.
     """
 
     wanted: Wanted
@@ -68,6 +68,7 @@ class Trained(NamedTuple):
     scored: ScoredTable
     stages: Stages | None
     unasked: bool = False
+    warned: tuple[str, ...] = ()
 
 
 class _Kept(NamedTuple):
