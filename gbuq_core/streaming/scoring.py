@@ -56,6 +56,7 @@ from gbuq_core.tables.cutting import cut_table
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift, coverage_withheld
 from gbuq_core.tables.intervals import EndCounts, count_ends, describe_ends
 from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
+from gbuq_core.tables.new_units import find_new_units
 from gbuq_core.tables.output import (
     NUMBER_UNIT,
     added_columns,
@@ -213,8 +214,10 @@ def score_in_blocks(
     check_number("block_rows", block_rows, 1, 2**24, integer=True)
     if part_rows % block_rows:
         raise InvalidParameter("part_rows must be a multiple of block_rows.")
-    schema = schema or infer_schema(table)
-    training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
+    head = Table(next(new.blocks(block_rows)), new.source, (), np.zeros(0, np.int64))
+    units = find_new_units(table, schema or infer_schema(table), target, head, plan)
+    plan = units.plan
+    training = prepare_training(table, units.schema, target, task, plan.split, plan.split_column)
     with stage(12.0 if unfamiliarity else 11.0):
         with stage(1.0, span=1.0):
             new, left = kept_rows(new)
@@ -256,7 +259,7 @@ def score_in_blocks(
         parts.remove()
     return _summary(
         scorer, survey, facts, written[len(new.names) :], n_kept,
-        [*left, *survey.notices, *alone, *([reason] if reason else [])], warnings,
+        [*left, *units.notices, *survey.notices, *alone, *([reason] if reason else [])], warnings,
         None if joins else directory, time.perf_counter() - began,
     )  # fmt: skip
 

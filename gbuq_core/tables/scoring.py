@@ -40,7 +40,7 @@ from gbuq_core.parallel import outer_map, spread_map
 from gbuq_core.presentation import counted, shown
 from gbuq_core.resources import allowed_n_jobs
 from gbuq_core.settings import arguments
-from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
+from gbuq_core.tables.cleaning import Prepared, prepare_new
 from gbuq_core.tables.clocks import (
     TableClocks,
     UnseenRows,
@@ -52,6 +52,7 @@ from gbuq_core.tables.clocks import (
 )
 from gbuq_core.tables.evaluating import Scores, evaluate
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.new_units import find_new_units
 from gbuq_core.tables.output import AddedColumns, assemble_output, flag_notices
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan, check_table_method
 from gbuq_core.tables.predicting import (
@@ -544,6 +545,8 @@ class ScoredTable:
         What weighs the held-out rows that calibrate them; None for equal weights.
     questions : tuple of SplitQuestion
         What to ask before ``scores`` are believed; see `gbuq_core.tables.ask_about_split`.
+    new_units : tuple of str
+        What was done because a second file has other units; see `gbuq_core.tables.new_units`.
     """
 
     frame: pd.DataFrame
@@ -569,6 +572,7 @@ class ScoredTable:
     by_group: OwnGroups | None = None
     shift: ShiftWeights | None = None
     questions: tuple[SplitQuestion, ...] = ()
+    new_units: tuple[str, ...] = ()
 
     @property
     def fits(self) -> tuple[FittedModel, ...]:
@@ -620,12 +624,10 @@ def score_table(
     ['x', 'y', 'prediction', 'lower_90']
     """
     began = time.perf_counter()
-    plan = plan or ScorePlan()
-    schema = schema or infer_schema(table)
-    training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
-    scored = training if new is None else prepare_new(new, training)
-    result = score_prepared(table, training, scored, new, plan)
-    return replace(result, seconds=time.perf_counter() - began)
+    units = find_new_units(table, schema or infer_schema(table), target, new, plan or ScorePlan())
+    training, scored = units.prepare(table, target, task, new)
+    result = score_prepared(table, training, scored, new, units.plan)
+    return replace(result, seconds=time.perf_counter() - began, new_units=units.notices)
 
 
 def score_prepared(

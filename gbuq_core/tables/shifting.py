@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.presentation import short
+from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.judging import held_out
 from gbuq_core.tables.scoring import ScoredTable, ShiftWeights
@@ -74,8 +75,7 @@ def measure_shift(scored: ScoredTable, seed: int = 0) -> ShiftWeights:
     if why := why_no_shift(scored):
         raise InvalidParameter(why)
     known = np.flatnonzero(scored.training.known)
-    matrix = _numbers(scored.training.X.iloc[known], scored.scored.X)
-    is_second = np.arange(len(matrix)) >= len(known)
+    matrix, is_second = _both(scored.training, scored.scored)
     with stage(2.0 + _N_FOLDS):
         with stage(2.0, span=2.0):
             p_value = exchangeability(matrix, is_second, seed)
@@ -110,6 +110,11 @@ def why_no_shift(scored: ScoredTable) -> str:
     if min(int(scored.training.known.sum()), len(scored.scored.X)) < _FEWEST_ROWS:
         return f"Files of fewer than {_FEWEST_ROWS} rows cannot be compared row by row."
     return ""
+
+
+def exchange_p_value(training: Prepared, scored: Prepared, seed: int = 0) -> float:
+    """`exchangeability` of the rows of two prepared tables, of the first those with a target."""
+    return exchangeability(*_both(training, scored), seed)
 
 
 def can_weigh(weights: ShiftWeights) -> bool:
@@ -156,6 +161,13 @@ def describe_shift(weights: ShiftWeights) -> str:
         f"worth {weights.n_effective:.0f} of equal weight. It holds if the target depends on the "
         "columns as before."
     )
+
+
+def _both(training: Prepared, scored: Prepared) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The rows of both files as numbers, and which are of the second."""
+    first = training.X.loc[training.known]
+    matrix = _numbers(first, scored.X)
+    return matrix, np.arange(len(matrix)) >= len(first)
 
 
 def _numbers(first: pd.DataFrame, second: pd.DataFrame) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ def describe_table(scored: ScoredTable) -> list[str]:
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
     sentences = [f"{_how_scored(scored)} {_how_good(scored)}", *table_ends(scored)]
     sentences.append(_what_finds_errors(scored, evidence))
-    sentences[:0] = [*map(str, scored.questions), *heavy_rows(scored)]
+    sentences[:0] = [*scored.new_units, *map(str, scored.questions), *heavy_rows(scored)]
     unfamiliarity = scored.unfamiliarity
     if unfamiliarity is not None and unfamiliarity.is_foreign:  # before anything else
         sentences.insert(0, foreign_notice(unfamiliarity))
