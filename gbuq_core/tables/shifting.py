@@ -1,11 +1,11 @@
 """Do the rows of a second file come from the law of the first? And intervals weighted if not.
 
 Without targets, exchangeability is tested by a classifier that tells the files apart (Lopez-Paz and
-Oquab, 2017): each half of the rows is ranked by what the other half taught, and a Mann-Whitney test
-asks whether the second file's rows rank higher. Given its classifier, the rows of a half are
-exchangeable if the files are, so the test holds its level whatever the columns are; of two halves,
-twice the smaller p-value counts. (mapie's permutation tests need targets of both files, and search
-for an unknown place of change.)
+Oquab, 2017): one half of the rows is ranked by what the other half taught, and a Mann-Whitney test
+asks whether the second file's rows rank higher. Given the classifier, these rows are exchangeable
+if the files are, so the test holds its level whatever the columns are. (Tests of both halves in
+turn depend on each other: twice the smaller p-value was below 0.05 in 3.3 % of honest files.
+mapie's permutation tests need targets of both files, and search for an unknown place of change.)
 
 Where the files differ, held-out rows calibrate by how many times as frequent rows like them are in
 the second file (Tibshirani, Barber, Candes and Ramdas, 2019): the odds of the classifier, out of
@@ -14,6 +14,7 @@ fold and clipped. This holds if the target depends on the columns as before.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def measure_shift(scored: ScoredTable, seed: int = 0) -> ShiftWeights:
     scored : ScoredTable
         Of a second file.
     seed : int
-        Of the halves and folds.
+        Of the half that is learnt from, and of the folds.
 
     Raises
     ------
@@ -76,14 +77,14 @@ def measure_shift(scored: ScoredTable, seed: int = 0) -> ShiftWeights:
         raise InvalidParameter(why)
     known = np.flatnonzero(scored.training.known)
     matrix, is_second = _both(scored.training, scored.scored)
-    with stage(2.0 + _N_FOLDS):
-        with stage(2.0, span=2.0):
+    with stage(1.0 + _N_FOLDS):
+        with stage(1.0, span=1.0):
             p_value = exchangeability(matrix, is_second, seed)
         nothing = np.empty(0)
         if p_value > LEVEL:
             return ShiftWeights(p_value, nothing, nothing, np.nan, "")
         with stage(float(_N_FOLDS), span=float(_N_FOLDS)):
-            odds = np.exp(_log_odds(matrix, is_second, _N_FOLDS, seed)[0])
+            odds = np.exp(_log_odds(matrix, is_second, _N_FOLDS, seed))
     odds = np.clip(odds, 1.0 / LARGEST_WEIGHT, LARGEST_WEIGHT)
     held = odds[np.searchsorted(known, held_out(scored).rows)]
     n_effective = float(held.sum() ** 2 / (held**2).sum())
@@ -134,14 +135,10 @@ def exchangeability(
     """
     from scipy.stats import mannwhitneyu
 
-    odds, half = _log_odds(matrix, is_second, 2, seed)
-    p_values = [
-        mannwhitneyu(
-            odds[is_second & (half == k)], odds[~is_second & (half == k)], alternative="greater"
-        ).pvalue
-        for k in range(2)
-    ]
-    return min(1.0, 2.0 * float(min(p_values)))
+    odds = _log_odds(matrix, is_second, 2, seed, most=1)
+    judged = ~np.isnan(odds)
+    second, first = odds[judged & is_second], odds[judged & ~is_second]
+    return float(mannwhitneyu(second, first, alternative="greater").pvalue)
 
 
 def describe_shift(weights: ShiftWeights) -> str:
@@ -189,17 +186,21 @@ def _numbers(first: pd.DataFrame, second: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _log_odds(
-    matrix: NDArray[np.float64], is_second: NDArray[np.bool_], n_folds: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Of each row being of the second file, if both had as many, out of fold; and the folds."""
+    matrix: NDArray[np.float64],
+    is_second: NDArray[np.bool_],
+    n_folds: int,
+    seed: int,
+    most: int | None = None,
+) -> NDArray[np.float64]:
+    """Of each row being of the second file, if both had as many; NaN outside the first folds."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.model_selection import StratifiedKFold
     from threadpoolctl import threadpool_limits
 
     rng = np.random.default_rng((seed, n_folds))
-    odds, fold = np.empty(len(matrix)), np.empty(len(matrix), np.int64)
+    odds = np.full(len(matrix), np.nan)
     folds: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    for k, (learnt, rest) in enumerate(folds.split(matrix, is_second)):
+    for k, (learnt, rest) in islice(enumerate(folds.split(matrix, is_second)), most):
         tick(float(k))
         if len(learnt) > _MOST_LEARNT:
             learnt = rng.choice(learnt, _MOST_LEARNT, replace=False)
@@ -216,5 +217,4 @@ def _log_odds(
             model.fit(matrix[learnt], is_second[learnt])
             logits = model.decision_function(matrix[rest])
         odds[rest] = logits - np.log(share / (1.0 - share))
-        fold[rest] = k
-    return odds, fold
+    return odds
