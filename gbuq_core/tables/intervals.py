@@ -445,8 +445,8 @@ def describe_ends(
     """What `count_ends` found in sentences, which hold the target's name."""
     n, percents = f"{counts.rows:,}", f"{100 * level:g} %"
     apart = (
-        f" In {counts.apart:,} of {n} rows it lies outside of the {percents} interval, as a mean "
-        "of a few large values and many small ones may."
+        f" In {counts.apart:,} of {n} rows it lies outside of the row's {percents} interval: rare "
+        "values far away move a mean."
     )
     sentences = [f"The prediction is the mean.{apart if counts.apart else ''}"]
     if counts.infinite:

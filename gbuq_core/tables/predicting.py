@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,7 @@ from gbuq_core.tables.number_columns import NumberColumns, OwnColumns, learn_col
 from gbuq_core.tables.plan import (
     N_FOLDS,
     STACKED,
+    USUAL_LEVEL,
     ScorePlan,
     check_table_method,
     tells_total,
@@ -47,6 +48,9 @@ from gbuq_core.uncertainty import (
     decompose_regression,
     mean_over_members,
 )
+
+if TYPE_CHECKING:
+    from gbuq_core.stacking.law import StackedDistribution
 
 
 class RowsJudged(NamedTuple):
@@ -105,7 +109,7 @@ class ListedModel:
         rows = self.columns_.numbers(X)
         if self.method.key == STACKED and self.task == "regression":
             loc, parts, law = self.estimator.tell(rows)
-            return RowsJudged(loc, None, parts, law=law)
+            return RowsJudged(_mean_within(law, loc), None, parts, law=law)
         if self.task == "classification" and "members" not in self.method.yields_for(self.task):
             if self.method.key == STACKED:
                 chances, parts = self.estimator.tell(rows)
@@ -142,6 +146,30 @@ class ListedModel:
     def estimate_bytes(self, n_rows: int, n_features: int, n_classes: int | None = None) -> int:
         """Roughly the memory of a fit, by the method's record."""
         return self.method.fit_bytes(n_rows, n_features)
+
+
+def _mean_within(law: StackedDistribution, loc: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means of least squared error (n,), which weigh the voices otherwise than their law does.
+
+    One that the law's usual interval leaves out gives way to the law's own, if that is inside. A
+    whole number that is nearly sure is predicted as it is, unless the target ends there.
+    """
+    half, support = 0.5 * (1.0 - USUAL_LEVEL), law.support
+
+    def inside(mean: NDArray[np.float64]) -> NDArray[np.bool_]:
+        if support.whole:
+            mean = np.round(mean)
+        below = law.cdf(mean)
+        before = law.cdf(mean - 1.0) if support.whole else below
+        return (below >= half) & (before <= 1.0 - half)
+
+    loc = np.where(~inside(loc) & inside(law.loc), law.loc, loc)
+    if support.whole:
+        nearest = np.round(loc)
+        sure = law.cdf(nearest) - law.cdf(nearest - 1.0) >= USUAL_LEVEL
+        sure &= (nearest > support.low) & (nearest < support.high)
+        loc = np.where(sure, nearest, loc)
+    return loc
 
 
 def stacked_model(model: Any) -> Any:

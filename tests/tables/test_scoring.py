@@ -249,6 +249,21 @@ def test_a_class_with_a_single_row_does_not_break_the_folds():
     assert np.isfinite(scored.scores.nll)
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "said"),
+    [
+        ({"no": 286, "yes": 14}, 'share of "yes", 4.7 %, could as well be 2.8 % to 7.7 %'),
+        ({"a": 100, "b": 40, "c": 20, "d": 12}, "2 classes have fewer than 30 rows to learn from"),
+        ({"a": 30, "b": 31}, ""),
+    ],
+)
+def test_classes_with_few_rows_say_how_rough_a_small_probability_is(n_rows, said):
+    labels = np.repeat(list(n_rows), list(n_rows.values()))
+    table = as_table(pd.DataFrame({"x": np.arange(len(labels)) % 17, "y": labels}))
+    notices = score_table(table, "y", plan=FAST).notices
+    assert [said in notice for notice in notices if "factor of" in notice] == [True] * bool(said)
+
+
 def test_numeric_classes_are_predicted_as_numbers():
     frame = regression_frame(100)
     scored = score_table(as_table(frame.assign(y=(frame.y > 0).astype(int))), "y", plan=FAST)
