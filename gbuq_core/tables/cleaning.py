@@ -14,12 +14,14 @@ from pyarrow import types
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
+from gbuq_core.metrics import wilson_band
 from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.presentation import (
     columns_named,
     counted,
     enumerated,
     listed,
+    short,
     shown,
     told_apart,
 )
@@ -144,6 +146,7 @@ _LARGEST, _SMALLEST = 1e100, 1e-100
 _MOST_CLASSES_IN_NUMBERS = 10
 _ROWS_A_CLASS = 3  # on average, for numbers to be taken for classes
 _ENOUGH_NUMBERS = 0.95
+_FEW_OF_CLASS = 30  # rows: small probabilities of a class with fewer are rough
 
 
 class Target(NamedTuple):
@@ -354,7 +357,26 @@ def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
             f"{'has' if len(single) == 1 else 'have'} a single row ({listed(single)}), so it "
             "cannot be both learnt and checked."
         )
-    return values, labels, notices
+    return values, labels, [*notices, *_rough_classes(labels, counts)]
+
+
+def _rough_classes(labels: list[str], n_rows: NDArray[np.int64]) -> list[str]:
+    """How rough a small probability is of classes with few rows; of several, of the rarest."""
+    few = [code for code in np.argsort(n_rows, kind="stable") if n_rows[code] < _FEW_OF_CLASS]
+    if not few:
+        return []
+    n, n_all, rarest = int(n_rows[few[0]]), int(n_rows.sum()), shown(labels[few[0]])
+    share, (low, high) = n / n_all, map(float, wilson_band(n, n_all))
+    who = f"The class {rarest} has only {counted(n, 'row')} to learn from."
+    if len(few) > 1:
+        named = listed([labels[code] for code in few])
+        who = f"{len(few)} classes have fewer than {_FEW_OF_CLASS} rows to learn from: {named}."
+    shares = [f"{short(100 * part, 2)} %" for part in (share, low, high)]
+    return [
+        f"{who} By chance alone, the share of {rarest}, {shares[0]}, could as well be {shares[1]} "
+        f"to {shares[2]}: read a small probability of it as right to a factor of "
+        f"{short(max(high / share, share / low), 2)} at best."
+    ]
 
 
 def _class_order(label: str) -> tuple[int, float, str]:

@@ -36,9 +36,8 @@ from numpy.typing import NDArray
 from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.compilers import COMPILERS
 from gbuq_core.jobs import check_memory, stage
-from gbuq_core.metrics import wilson_band
 from gbuq_core.parallel import outer_map, spread_map
-from gbuq_core.presentation import counted, listed, short, shown
+from gbuq_core.presentation import counted, shown
 from gbuq_core.resources import allowed_n_jobs
 from gbuq_core.settings import arguments
 from gbuq_core.tables.cleaning import Prepared, prepare_new
@@ -101,7 +100,6 @@ class Measured(NamedTuple):
 
 
 _ANSWERS_TAKE = 0.06  # of all, measured once
-_FEW_OF_CLASS = 30  # rows: small probabilities of a class with fewer are rough
 
 
 class Fits(NamedTuple):
@@ -703,7 +701,6 @@ def _put_together(
             *_clock_notice(plan, fits.clocks, training.split),
             *describe_law([*fits.models, *(part.model for part in fits.measured)]),
             *_few_groups_notice(fits, training.split),
-            *_rough_classes(training),
             *flag_notices(predictions),
         ),
         seconds=time.perf_counter() - began,
@@ -747,27 +744,6 @@ def _clock_notice(
             "intervals are likely to be too narrow."
         ]
     return [describe_clocks(clocks, plan.trees)]
-
-
-def _rough_classes(training: Prepared) -> list[str]:
-    """How rough a small probability of a class with few rows is; of several, the rarest."""
-    names, y = training.target.classes, training.y[training.known]
-    n_rows = np.bincount(y.astype(np.int64), minlength=len(names)) if names else np.zeros(0, int)
-    few = [code for code in np.argsort(n_rows, kind="stable") if 0 < n_rows[code] < _FEW_OF_CLASS]
-    if not few:
-        return []
-    n, rarest = int(n_rows[few[0]]), shown(names[few[0]])
-    share, (low, high) = n / len(y), map(float, wilson_band(n, len(y)))
-    who = f"The class {rarest} has only {counted(n, 'row')} to learn from."
-    if len(few) > 1:
-        named = listed([names[code] for code in few])
-        who = f"{len(few)} classes have fewer than {_FEW_OF_CLASS} rows to learn from: {named}."
-    shares = [f"{short(100 * part, 2)} %" for part in (share, low, high)]
-    return [
-        f"{who} By chance alone, the share of {rarest}, {shares[0]}, could as well be {shares[1]} "
-        f"to {shares[2]}: read a small probability of it as right to a factor of "
-        f"{short(max(high / share, share / low), 2)} at best."
-    ]
 
 
 def _few_groups_notice(fits: Fits, split: RowSplit | None) -> list[str]:
