@@ -35,8 +35,8 @@ N_MODELS, N_MODEL_TREES = 5, 200
 _AFFINITY_TREES = 200
 _NOVELTY_TREES = 100
 _FEWEST_TREES = 10
-_MANY_ROWS, _FEW_AXES = 4500, 15  # then trees are few, and neighbours need not be the nearest
-_OF_MANY = 0.3  # of the trees
+_MANY_ROWS, _FEW_AXES = 4500, 15  # then neighbours need not be the nearest
+_OF_SAMPLES = 0.3  # of the trees
 _MOST_NOVELTY_WORK = 3e9  # products for the covariances of the leaves and their inverses
 _MOST_LEAVES = 31
 _MOST_CLASSES = 10  # more are numbers to the forests, whose trees would be too many
@@ -53,6 +53,7 @@ class Learning(NamedTuple):
     n_classes: int  # 0 for a regression
     seed: int
     n_jobs: int | None
+    is_sample: bool  # of a larger table, in which few trees say what is ordinary
 
 
 class _Beyond:
@@ -133,7 +134,7 @@ class NoveltyPart(_Beyond):
     def __init__(self, learning: Learning) -> None:
         n, p = learning.rows.matrix.shape
         n_classes = _forest_classes(learning)
-        n_trees = max(_FEWEST_TREES, int(_share_of_trees(n) * count_novelty_trees(n, p)))
+        n_trees = max(_FEWEST_TREES, int(_trees(learning, count_novelty_trees(n, p))))
         kind = MacauClassifier if n_classes else MacauRegressor
         if n_classes > 2:
             n_trees = max(_FEWEST_TREES, n_trees // n_classes)
@@ -233,7 +234,7 @@ class AffinityPart:
         n_classes = _forest_classes(learning)
         settings: dict[str, Any] = {"objective": "regression"}
         y = learning.y
-        n_rounds = max(_FEWEST_TREES, int(_share_of_trees(len(y)) * _AFFINITY_TREES))
+        n_rounds = max(_FEWEST_TREES, int(_trees(learning, _AFFINITY_TREES)))
         if n_classes == 2:
             settings = {"objective": "binary"}
         elif n_classes > 2:
@@ -296,7 +297,15 @@ class KnowledgePart(_Beyond):
     _not_saved = ()
 
     def __init__(self, learning: Learning) -> None:
-        self._model = make_models(learning.n_classes, learning.seed, learning.n_jobs)
+        kind = BoostedEnsembleClassifier if learning.n_classes else BoostedEnsembleRegressor
+        self._model = kind(
+            ensemble="independent",
+            n_members=N_MODELS,
+            n_trees=int(_trees(learning, N_MODEL_TREES)),
+            stopping=None,
+            random_state=learning.seed,
+            n_jobs=learning.n_jobs,
+        )
         y = learning.y.astype(np.int64) if learning.n_classes else learning.y
         self._model.fit(learning.rows.matrix, y)
 
@@ -315,19 +324,6 @@ class KnowledgePart(_Beyond):
 
     def shares(self, rows: EncodedRows) -> None:
         """Cannot tell."""
-
-
-def make_models(n_classes: int, seed: int, n_jobs: int | None) -> Any:
-    """The unfitted independent models of `KnowledgePart`."""
-    kind = BoostedEnsembleClassifier if n_classes else BoostedEnsembleRegressor
-    return kind(
-        ensemble="independent",
-        n_members=N_MODELS,
-        n_trees=N_MODEL_TREES,
-        stopping=None,
-        random_state=seed,
-        n_jobs=n_jobs,
-    )
 
 
 AnyPart = RangePart | NoveltyPart | DistancePart | AffinityPart | KnowledgePart
@@ -353,9 +349,8 @@ def _forest_classes(learning: Learning) -> int:
     return learning.n_classes if learning.n_classes <= _MOST_CLASSES else 0
 
 
-def _share_of_trees(n: int) -> float:
-    """How many of the usual trees are grown: many rows say with few trees what is ordinary."""
-    return _OF_MANY if n > _MANY_ROWS else 1.0
+def _trees(learning: Learning, usual: int) -> float:
+    return _OF_SAMPLES * usual if learning.is_sample else usual
 
 
 def _leaf_rows(n: int) -> int:

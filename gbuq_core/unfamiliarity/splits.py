@@ -13,7 +13,7 @@ from gbuq_core.array_checks import check_same_length
 
 FEWEST_ROWS = 10
 MOST_ROWS_IN_FOLDS = 10_000
-MOST_SAMPLED = 20_000
+MOST_SAMPLED = 5_000
 # The folds that leave out each part of the rows: one, or two whose judgements can be compared.
 _ALONE: list[tuple[int, ...]] = [(k,) for k in range(5)]
 _PAIRS: list[tuple[int, ...]] = [*combinations(range(5), 2)]
