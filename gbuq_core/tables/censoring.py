@@ -67,9 +67,9 @@ _GOES_ON = _words(
     "existing working running survived lebt nein lebend zensiert vivant vivo non nee"
 )
 _ENDED = _words(
-    "1 yes y true t observed dead died deceased death event churned exited left failed failure "
-    "relapsed relapse recurred uncensored observed closed tot verstorben ja décédé mort muerto "
-    "oui si"
+    "1 yes y true t terminated resigned cancelled canceled attrited inactive observed dead died "
+    "deceased death event churned exited left failed failure relapsed relapse recurred uncensored "
+    "observed closed tot verstorben ja décédé mort muerto oui si"
 )
 _ANSWERS = _words("0 1 yes no y n true false t f ja nein oui non si nee")
 _NAMES_THOSE_WHO_GO_ON = _words("alive survived living censored censor cens censoring zensiert")
@@ -114,9 +114,9 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
 
 
 def _value(level: object) -> str:
-    """A cell such as 1.0, "1:DECEASED" or " Dead " in one word."""
-    text = re.sub(r"^\d\s*[:=-]\s*", "", str(level).strip().lower())
-    return re.sub(r"\.0+$", "", text)
+    """A cell such as 1.0, "1:DECEASED" or "Existing Customer" in one word."""
+    text = re.sub(r"^\d\s*[:=-]\s*|\.0+$", "", str(level).strip().lower())
+    return next((word for word in text.split() if word in _GOES_ON | _ENDED), text)
 
 
 def _is_time(name: str, y: NDArray[np.float64]) -> bool:

@@ -28,11 +28,12 @@ _TOLD = 0.75  # of the entropy of the classes: a strong feature of balanced ones
 _MOST_CODES = 10  # distinct whole numbers that may be categories
 _MOST_LEVELS = 20  # of a column that is named like an identifier: others are units
 _REPEATED, _VARIANCE, _OWN = 0.2, 0.9, 0.95  # of targets in steps, by their category
-_PILE = 0.2  # share of the rows that have one target, from where columns may say which
+_PILE = 0.05  # share of the rows that have the lowest or the highest target, or more
 # Leaks by combination: how many columns and rows are looked at, which takes about a second.
 _MOST_IN_PAIRS, _MOST_DIVISORS, _MOST_IN_TRIPLES = 1000, 250, 50
 _MOST_CHOOSING, _MOST_JUDGING = 250, 2000
 _FIT, _FIT_OF_MOST = 0.999, 0.99  # R2 on other rows, and among their middle 90 %
+_WORTH_A_DISCOUNT = 0.3  # R2 of a product of two, which a third column changes
 _WORTH_A_LOOK, _LOOKED_AT = 0.9, 3  # R2 where it is chosen (missing cells are averages); formulas
 _EXACT = 1e-6  # 1 - R2
 _IDLE = 2e-3  # stds of the target: a term of this size tells nothing
@@ -79,15 +80,19 @@ def find_leaks(prepared: Prepared) -> list[Leak]:
     ]
     leaks: dict[str, Leak] = {}
     partly: list[str] = []
-    values, n_rows = np.unique(target, return_counts=True) if not is_class else (target[:0],) * 2
-    pile = values[n_rows.argmax()] if len(values) and n_rows.max() >= _PILE * len(target) else None
+    pile = max((target.min(), target.max()), key=lambda end: (target == end).sum())
+    has_pile = not is_class and len(np.unique(target)) > 2
+    has_pile = has_pile and (target == pile).mean() >= _PILE
     for feature in prepared.features:
         if feature.column in leaks:
             continue
         column = X[feature.name]
         what = _said_by(column, target, is_class, feature.column in ids)
-        of_pile = not what and pile is not None and len(values) > 2
-        if of_pile and _said_by(column, (target == pile) * 1.0, True, feature.column in ids):
+        if (
+            not what
+            and has_pile
+            and _said_by(column, (target == pile) * 1.0, True, feature.column in ids)
+        ):
             what = f"tells almost surely whether the target is {short(pile)}"
             partly.append(feature.column)
         if what:
@@ -322,11 +327,19 @@ def _formulas(A: NDArray[np.float64], y: NDArray[np.float64]) -> Iterator[list[l
     np.maximum.at(near, [k for k, _ in factors], products.max(axis=1))
     kept = np.argsort(-near, kind="stable")[:_MOST_IN_TRIPLES]
     places = np.flatnonzero(np.isin([k for k, _ in factors], kept))
-    yield [
+    triples = [
         formula
         for c in kept.tolist()
         for formula in _with_third(c, A, Z[:, places], [factors[k] for k in places], kept, y)
     ]
+    for i, j in _best(products, _WORTH_A_DISCOUNT):  # "price" * "count" * (1 - "discount")
+        product = Z[:, i] * Z[:, j]
+        base = _unit(product)
+        others = _unit(product[:, None] * A)
+        others = _unit(others - np.outer(base, base @ others))
+        c = int(np.abs((t - base * (base @ t)) @ others).argmax())
+        triples.append([(factors[i], factors[j]), (factors[i], factors[j], (c, 1))])
+    yield triples
 
 
 def _with_third(
@@ -383,12 +396,12 @@ def _products(
     return ((Z * t[:, None]).T @ Z) ** 2 / left
 
 
-def _best(scores: NDArray[np.float64]) -> list[tuple[int, int]]:
+def _best(scores: NDArray[np.float64], fewest: float = _WORTH_A_LOOK) -> list[tuple[int, int]]:
     """Two columns each: the few whose R2 is largest, if that is worth a look."""
     scores = np.triu(scores)
     places = np.argpartition(-scores, min(_LOOKED_AT, scores.size) - 1, axis=None)[:_LOOKED_AT]
     pairs = zip(*np.unravel_index(places, scores.shape), strict=True)
-    return [(int(i), int(j)) for i, j in pairs if scores[i, j] > _WORTH_A_LOOK]
+    return [(int(i), int(j)) for i, j in pairs if scores[i, j] > fewest]
 
 
 def _judge(
@@ -449,7 +462,7 @@ def _write(
             continue
         words = "".join(f" {'*' if power > 0 else '/'} {shown(names[k])}" for k, power in term)
         is_one = abs(abs(weight) - 1.0) < idle and words.startswith(" * ")
-        number = words.removeprefix(" * ") if is_one else short(abs(weight), 4) + words
+        number = words.removeprefix(" * ") if is_one else short(abs(weight)) + words
         sign = "-" if weight < 0 else "+"
         text += f" {sign} {number}" if text else f"{'-' if weight < 0 else ''}{number}"
     return text

@@ -31,6 +31,7 @@ from gbuq_core.tables.splitting import (
     RowSplit,
     is_named_id,
     is_named_time,
+    names_time,
     parts_of_time,
     read_split,
     split_names,
@@ -40,7 +41,7 @@ _MOST_ROWS = 3000  # that the small models learn from and are judged on
 _FEWEST_ROWS = 60
 _N_TREES = 100
 # Times the error of rows dealt at random, from where it is asked; for what is named like units.
-_WORSE, _WORSE_OF_IDS = 1.2, 1.1
+_WORSE, _WORSE_OF_IDS, _MUCH_WORSE = 1.2, 1.1, 3.0
 _SURE = 2.0  # standard errors of the number of groups, or stretches of time, that are worse
 _STRETCHES = 20
 _PLACE = "place in time\n"  # a column that no file has
@@ -249,15 +250,16 @@ def _is_worse(
     factor: float,
 ) -> bool:
     """Whether errors apart are larger than by chance, and by so much; squares, or 0 and 1."""
-    factor = factor if set(np.unique(apart)) <= {0.0, 1.0} else factor**2
-    if apart.mean() < factor * max(fair.mean(), at_random.mean()) or not apart.any():
+    power = 1 if set(np.unique(apart)) <= {0.0, 1.0} else 2
+    if apart.mean() < factor**power * max(fair.mean(), at_random.mean()) or not apart.any():
         return False
     parts = codes
     if split == "time":
         parts = np.argsort(np.argsort(codes, kind="stable")) * _STRETCHES // len(codes)
     gaps = pd.Series(apart - at_random).groupby(parts).mean()
     n_worse, n_better = int((gaps > 0.0).sum()), int((gaps < 0.0).sum())
-    return n_worse - n_better > _SURE * np.sqrt(n_worse + n_better)
+    much = apart.mean() >= _MUCH_WORSE**power * fair.mean()
+    return n_worse - n_better > (1.0 if much else _SURE) * np.sqrt(n_worse + n_better)
 
 
 def _errors(judged: Predictions, y: NDArray[np.float64], is_class: bool) -> NDArray[np.float64]:
@@ -334,7 +336,7 @@ def _may_name(schema: Schema, others: Sequence[str]) -> list[Column]:
         for column in schema.columns
         if column.name not in others
         and column.kind not in ("date", "empty", "constant")
-        and not is_named_time(column)
+        and not names_time(column.name)
         and _FEWEST_GROUPS <= column.n_distinct <= _MOST_GROUPS * (n_rows - column.n_missing)
     ]
     return sorted(possible, key=lambda c: (not is_named_id(c), c.kind == "numeric"))
@@ -407,19 +409,18 @@ def _time_columns(table: Table, training: Prepared) -> Iterator[str]:
         and _is_even(_numbers(table, column))
     ]
     yield from named[:_MOST_TRIED]
-    if not named:
-        rows = np.flatnonzero(training.known)
-        if _has_near_neighbours(training, rows):
-            yield ROW_ORDER
+    rows = np.flatnonzero(training.known)
+    if _has_near_neighbours(training, rows):
+        yield ROW_ORDER
+        return
+    for column in columns:
+        if column.n_distinct < table.n_rows or column.kind not in ("numeric", "identifier"):
+            continue
+        order = _numbers(table, column)
+        is_shuffled = _counts(np.sort(order)) and not _counts(order)
+        if is_shuffled and _has_near_neighbours(training, rows[np.argsort(order[rows])]):
+            yield column.name
             return
-        for column in columns:
-            if column.n_distinct < table.n_rows or column.kind not in ("numeric", "identifier"):
-                continue
-            order = _numbers(table, column)
-            is_shuffled = _counts(np.sort(order)) and not _counts(order)
-            if is_shuffled and _has_near_neighbours(training, rows[np.argsort(order[rows])]):
-                yield column.name
-                return
 
 
 def _is_even(values: NDArray[np.float64]) -> bool:

@@ -44,12 +44,14 @@ _READABLE = 0.95
 ROW_ORDER = "order of the rows"  # names no column: the order in time in which a file has its rows
 # How the names of units end, and those of what counts or measures them.
 _ID_NAME = re.compile(
-    r"id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session|household|"
+    r"(id|ids|uuid|guid|key|pid|sid|uid|subj|cust|emp|hosp|prov|patient|customer|client|user|"
+    r"subject|person|device|session|household|"
     r"account|participant|hospital|clinic|ward|doctor|physician|provider|policy|policyholder|mrn|"
     r"student|pupil|teacher|school|university|store|shop|branch|farm|herd|cow|animal|mouse|plant|"
     r"well|site|station|sensor|machine|engine|unit|vehicle|truck|driver|vin|batch|lot|wafer|house|"
     r"company|firm|vendor|supplier|seller|merchant|employee|worker|operator|member|donor|player|"
-    r"team|borrower|kunde|patientin|betrieb|filiale|schule|gerät|maschine"
+    r"team|borrower|kunde|patientin|betrieb|filiale|schule|gerät|maschine)"
+    r"(id|no|nr)?"
 )
 _NUMBER_OF = {"no", "nr", "num", "number", "code", "name", "nummer"}
 _MEASURES = {
@@ -90,19 +92,24 @@ def name_words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", apart.lower()) if word]
 
 
+def names_time(name: str) -> bool:
+    """Whether a name is that of a time, such as day, obs_time or pickup hour."""
+    words = _own_words(name)
+    return bool(words and _TIME_NAME.fullmatch(words[-1]) and not _MEASURES & {*words})
+
+
 def is_named_time(column: Column) -> bool:
-    """Whether a column of numbers is named like an order in time, such as day or year."""
-    words = _own_words(column.name)
-    if column.kind not in ("numeric", "identifier") or _MEASURES & {*words} or not words:
+    """Whether a column of numbers is an order in time by its name and its range."""
+    if column.kind not in ("numeric", "identifier") or not names_time(column.name):
         return False
-    low, high = column.range or (0.0, 0.0)
-    if re.fullmatch(_PARTS["year"][0], words[-1]):
+    last, (low, high) = _own_words(column.name)[-1], column.range or (0.0, 0.0)
+    if re.fullmatch(_PARTS["year"][0], last):
         return 1500 <= low <= high <= 2200
-    turns = any(  # hours of a day go around
-        re.fullmatch(pattern, words[-1]) and first <= low <= high <= last
-        for pattern, first, last in _PARTS.values()
-    )
-    return bool(_TIME_NAME.fullmatch(words[-1])) and not turns
+    turns = {part: ends for part, (pattern, *ends) in _PARTS.items() if re.fullmatch(pattern, last)}
+    if "day" in turns:
+        turns["day"] = [1, 31]
+    # Hours of a day go around.
+    return not any(first <= low <= high <= end for first, end in turns.values())
 
 
 def parts_of_time(schema: Schema, target: str) -> list[str]:

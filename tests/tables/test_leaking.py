@@ -36,6 +36,7 @@ GAPS = {name: np.where(RNG.random(N) < 0.08, np.nan, values) for name, values in
 HIGH = RNG.normal(1e4, 100, N).round(2)
 UNIT = RNG.permutation(np.resize([-1.0, 1.0], N))
 COUNT = RNG.poisson(0.2, N)
+OFF = RNG.choice([0.0, 0.1, 0.2, 0.4], N)
 DAY = pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 700, N), unit="D")
 STAY = RNG.integers(1, 40, N)
 STAYED = pd.to_timedelta(STAY, "D")
@@ -52,6 +53,7 @@ WENT = RNG.gamma(2.0, 2.0, N).round(2)
         (C, C["c1"] / C["c2"], '"c1" / "c2"'),
         (C, C["c0"] * C["c2"] / C["c4"], '"c0" * "c2" / "c4"'),
         (C, C["c0"] * C["c2"] - C["c4"], '"c0" * "c2" - "c4"'),
+        (C | {"d": OFF}, C["c0"] * C["c2"] * (1 - OFF), '"c0" * "c2" - "c0" * "c2" * "d"'),
         (C, 100 * (C["c0"] - C["c2"]) / C["c2"], '100 * "c0" / "c2" - 100'),
         (C, 0.3 * C["c1"] + 0.7 * C["c3"] + 2, '0.3 * "c1" + 0.7 * "c3" + 2'),
         (GAPS, C["c0"] + C["c1"] - C["c2"], '"c0" + "c1" - "c2"'),
