@@ -53,7 +53,7 @@ class Learning(NamedTuple):
     n_classes: int  # 0 for a regression
     seed: int
     n_jobs: int | None
-    is_sample: bool  # of a larger table, in which few trees say what is ordinary
+    is_sample: bool = False  # of a larger table, in which few trees say what is ordinary
 
 
 class _Beyond:
