@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import IntervalParts
@@ -252,6 +252,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _HOLDING:
         if not _LIMITS:
+            _let_this_thread_set()
             _LIMITS.append(_libraries().limit(limits=1, user_api="blas"))
         _LIMITS.append(None)
     try:
@@ -260,7 +261,15 @@ def one_blas_thread() -> Iterator[None]:
         with _HOLDING:
             _LIMITS.pop()
             if len(_LIMITS) == 1:
+                _let_this_thread_set()
                 _LIMITS.pop().restore_original_limits()
+
+
+def _let_this_thread_set() -> None:
+    """From 3.7 on, threadpoolctl ignores all threads but the first that has set a limit."""
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 _HOLDING = Lock()

@@ -199,18 +199,34 @@ class BoostedEnsemble(Savable, BaseEstimator):
             self._train(table, target, n_classes, weight)
         else:
             cut = len(table) - n_given
-            splits = [Split(np.arange(cut), np.arange(cut, len(table)))]
-            if n_given == 0:
+            splits, parts = self.__dict__.pop("_folds", (None, None))
+            if splits is None:
+                splits = [Split(np.arange(cut), np.arange(cut, len(table)))]
+            if n_given == 0 and parts is None:
                 splits = make_splits(target, bool(n_classes), self.cv, groups, self.seed_, table)
             cost = len(splits) * members_of_a_fold(plan.n_models, len(splits)) / plan.n_models
             with stage(1.0 + cost):
                 with stage(1.0, span=cost):
-                    clocks = fit_clocks(self, table, target, n_classes, splits, weight)
+                    clocks = fit_clocks(self, table, target, n_classes, splits, weight, parts)
                 with stage(1.0, span=1.0):
                     self._train(table, target, n_classes, weight)
             self.clocks_ = clocks
         self.fit_seconds_ = time.perf_counter() - began
         return self
+
+    def fit_with_folds(self, X: Any, y: Any, splits: list[Split], **options: Any) -> list[Self]:
+        """Fit to all rows, and return what was fitted without the held rows of each split.
+
+        These have chosen the clocks together and stop at them. None are returned where the ensemble
+        chooses no clocks. ``options`` are those of `fit`; no row may have a weight of 0.
+        """
+        parts: list[Self] = []
+        self._folds = splits, parts
+        self.fit(X, y, **options)
+        self.__dict__.pop("_folds", None)
+        for part in parts:
+            part.__dict__.update({**self.__dict__, **part.__dict__})
+        return [part.with_clocks(self.clocks_) for part in parts]
 
     def _prepare(self, n_rows: int, has_rows: bool = False) -> None:
         """Check the knobs against the rows: plan, seed, and the rule of stopping."""

@@ -44,6 +44,7 @@ FEWEST_ROWS = 40  # fewer say nothing about the number of trees
 MEAN_WEIGHT = 100.0  # what "auto" means
 _MORE_LEVELS, _MOST_LEVELS = 4, 10  # that "auto" tries
 _MOST_GROWN = 4  # times the trees asked for, where no clock stops before
+_NEAR_END, _SPARE = 0.85, 1.5  # of trees that begin with few: when there are more, and how many
 _LEAST_GAIN = 0.01  # nats a row, for two levels more
 _SHARE_ALONE, _SHARE_TOGETHER = 0.1, 0.5  # of the search's progress
 _BLOCK_VALUES = 4_000_000  # predictions held at once
@@ -109,10 +110,14 @@ def fit_clocks(
     n_classes: int | None,
     splits: list[Split],
     weight: np.ndarray | None = None,
+    parts: list[Any] | None = None,
 ) -> Clocks | ClassClocks:
-    """Fit without the rows that choose, and let them choose: the plan's capacity too, if asked."""
+    """Fit without the rows that choose, and let them choose: the plan's capacity too, if asked.
+
+    ``parts`` takes what was fitted without the rows of each split. Their trees then begin with few.
+    """
     fit = _fit_parts if ensemble.capacity is None else _fit_capacity
-    chosen = fit(ensemble, table, target, n_classes, splits, weight)
+    chosen = fit(ensemble, table, target, n_classes, splits, weight, parts=parts)
     warn_of_all_trees(chosen.last, ensemble.plan_.n_trees, stacklevel=4)
     if ensemble.capacity is not None:
         ensemble.plan_ = replace(ensemble.plan_, n_trees=chosen.last)
@@ -127,6 +132,7 @@ def _fit_parts(
     splits: list[Split],
     weight: np.ndarray | None = None,
     n_members: int | None = None,
+    parts: list[Any] | None = None,
 ) -> Clocks | ClassClocks:
     """The clocks of the plan, from ``n_members`` models of each split."""
     from sklearn.base import clone
@@ -151,11 +157,14 @@ def _fit_parts(
             part._train(table.iloc[split.fitted], target[split.fitted], n_classes, in_fit)
         rows, known = table.iloc[split.held], target[split.held]
         if n_classes is None:
-            return regression_stages(part, rows, known, plan.n_models, in_choice)
-        return class_stages(part, rows, known, n_classes, in_choice)
+            return part, regression_stages(part, rows, known, plan.n_models, in_choice)
+        return part, class_stages(part, rows, known, n_classes, in_choice)
 
     with stage(float(len(splits))):
-        stages = outer_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
+        judged = outer_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
+    stages = [stages for _, stages in judged]
+    if parts is not None:
+        parts[:] = [part for part, _ in judged]
     if n_classes is None:
         return clocks_of(stages, ensemble.stopping_, ensemble.tails)
     return class_clocks_of(stages, ensemble.stopping_)
@@ -175,15 +184,18 @@ def _fit_capacity(
     n_classes: int | None,
     splits: list[Split],
     weight: np.ndarray | None = None,
+    parts: list[Any] | None = None,
 ) -> Clocks | ClassClocks:
     """Clocks of trees as deep and as many as unseen rows ask for; the ensemble's plan says both.
 
     One model of each depth is judged by the first rows that choose. A deeper one must gain a
     hundredth of a nat a row, since each level nearly doubles the seconds. Then trees are doubled
-    until both clocks stop: of one model first, which is cheap, then of all.
+    until both clocks stop: of one model first, which is cheap, then of all. Parts that are kept
+    have about as many trees as that one needs.
     """
     first: BoostingPlan = ensemble.plan_
     most = min(_MOST_GROWN * first.n_trees, int(KNOBS["n_trees"].high or 0))
+    near_end = 1.0 if parts is None else _NEAR_END
     data = table, target, n_classes
 
     def alone() -> Clocks | ClassClocks:
@@ -191,27 +203,34 @@ def _fit_capacity(
             return _fit_parts(ensemble, *data, splits[:1], weight, n_members=1)
 
     def grow(fit: Callable[[], Clocks | ClassClocks], clocks: Clocks | ClassClocks) -> Any:
-        while clocks.last >= ensemble.plan_.n_trees < most:
+        while clocks.last >= near_end * ensemble.plan_.n_trees and ensemble.plan_.n_trees < most:
             more = min(2 * ensemble.plan_.n_trees, most)
             ensemble.plan_ = replace(ensemble.plan_, n_trees=more)
             clocks = fit()
         return clocks
 
     with stage(1.0):
+        if parts is not None:
+            ensemble.plan_ = replace(first, n_trees=max(1, first.n_trees // _MOST_GROWN))
         clocks = alone()
+        if parts is not None:
+            clocks = grow(alone, clocks)
         for depth in range(first.depth + 2, _deepest(first, len(target)) + 1, 2):
             shallower = ensemble.plan_
-            ensemble.plan_ = replace(first, depth=depth)
+            ensemble.plan_ = replace(shallower, depth=depth)
             deeper = alone()
             if deeper.score > clocks.score - _LEAST_GAIN:
                 ensemble.plan_ = shallower
                 break
             clocks = deeper
-        grow(alone, clocks)
+        clocks = grow(alone, clocks)
+        if parts is not None:
+            enough = min(ensemble.plan_.n_trees, int(_SPARE * clocks.last) + 1)
+            ensemble.plan_ = replace(ensemble.plan_, n_trees=enough)
 
         def together() -> Clocks | ClassClocks:
             with stage(1.0, span=_SHARE_TOGETHER):
-                return _fit_parts(ensemble, *data, splits, weight)
+                return _fit_parts(ensemble, *data, splits, weight, parts=parts)
 
         return grow(together, together())
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
+from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.stopping import weight_of_mean
 from gbuq_core.calibration.splits import N_FOLDS, Split, check_group_count, make_splits
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -256,8 +257,10 @@ class Stacked(Savable, BaseEstimator):
             cv = min(N_FOLDS, len(y))
         return make_splits(y, False, cv, rows.groups, self.seed_, as_table(rows.X))
 
-    def _fit_trees(self, model: Any, rows: Rows, y: Any, chosen: Any = None) -> Any:
-        """A fitted copy of a model on some of the rows."""
+    def _fit_trees(
+        self, model: Any, rows: Rows, y: Any, chosen: Any = None, splits: list[Split] | None = None
+    ) -> Any:
+        """A fitted copy of a model on some of the rows; those of the splits, if it has any, too."""
         X, weight, groups = rows.X, rows.weight, rows.groups
         if chosen is not None:
             X, y, weight = take_rows(X, chosen), y[chosen], weight[chosen]
@@ -276,7 +279,12 @@ class Stacked(Savable, BaseEstimator):
         own = {"random_state": self.seed_ % 2**32, "n_jobs": self.n_jobs}
         params = fresh.get_params(deep=False)
         fresh.set_params(**{k: v for k, v in own.items() if params.get(k, 0) is None})
-        return fresh.fit(X, y, **options)
+        if splits is None:
+            return fresh.fit(X, y, **options)
+        # An ensemble that chooses where it stops fits to folds for that.
+        if isinstance(fresh, BoostedEnsemble) and fresh.cv is None:
+            return fresh, fresh.fit_with_folds(X, y, splits, **options)
+        return fresh.fit(X, y, **options), []
 
     def _fold_model(self, model: Any, fold: int) -> Any:
         """What is fitted to the rows of a fold: boosted ensembles keep the clocks of all rows."""
@@ -291,6 +299,14 @@ class Stacked(Savable, BaseEstimator):
                 part.set_params(mean_weight=weight_of_mean(model, model.stopping_))
             return part
         return model
+
+    def _trees_of(
+        self, trees: list[Any], rows: Rows, y: Any, k: int, split: Split, prefit: bool
+    ) -> Any:
+        """The trees of a fold: those that there are, or new ones."""
+        if prefit or trees:
+            return trees[k] if trees else self.estimator_
+        return self._fit_fold(self.estimator_, rows, y, k, split.fitted)
 
     def _fit_fold(self, whole: Any, rows: Rows, y: Any, k: int, chosen: NDArray[np.intp]) -> Any:
         """The trees of a fold's rows, with the clocks of those of all rows if they have none."""
@@ -422,6 +438,24 @@ class Stacked(Savable, BaseEstimator):
         with stage(len(splits) - reuses or 1.0):
             of_folds += parallel_map(fit, range(len(of_folds), len(splits)), self.n_jobs)
         return of_folds
+
+    def _follow_rows(
+        self, rows: Rows, targets: FloatArray, splits: list[Split], smooth: list[Process | None],
+        around: Around | None,
+    ) -> list[Process | None]:  # fmt: skip
+        """The processes of all rows and of the folds (returned), after they follow many rows."""
+        known = self._sample(self._pool_places, processes.MOST_FOLLOWED, 15)
+
+        def follow(process: Process | None, fitted: NDArray[np.intp]) -> Process | None:
+            mine = np.intersect1d(known, fitted)
+            if process is None or len(mine) <= len(process.points):
+                return process
+            return processes.follow(process, *self._axes(rows, targets, mine))
+
+        smooth = [follow(*pair) for pair in zip(smooth, (s.fitted for s in splits), strict=True)]
+        first = None if around is None else around.first(self.n_rows_)
+        self._process = smooth[0] if first is not None else follow(self._process, known)
+        return smooth
 
     def _parts_around(
         self,

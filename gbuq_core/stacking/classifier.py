@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting import BoostedEnsembleClassifier
+from gbuq_core.calibration.splits import Split
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.inputs import MostProbable, check_fit_data, draw_seed, encode_classes, take_rows
 from gbuq_core.jobs import stage
@@ -139,13 +140,16 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         prefit = around is not None or not is_owned(model)
         of_trees, of_folds = TREES_TAKE[prefit]
         rest = NEAR_TAKES + PROCESSES_TAKE + of_folds + WEIGHTS_TAKE
+        splits = self._make_folds(codes, rows, n_classes) if around is None else around.splits()
         with stage(of_trees + 1.0 + rest):
             with stage(1.0, span=of_trees):
-                self.estimator_ = model if prefit else self._fit_trees(model, rows, given)
+                self.estimator_, trees = model, [] if around is None else list(around.models)
+                if not prefit:
+                    self.estimator_, trees = self._fit_trees(model, rows, given, splits=splits)
             with stage(1.0, span=1.0):
                 self._fit_all(rows, codes, targets, around, n_classes)
             with stage(rest):
-                return self._weigh(rows, codes, given, targets, prefit, around)
+                return self._weigh(rows, codes, given, targets, splits, trees, prefit, around)
 
     @property
     def weights_(self) -> Mapping[str, float]:
@@ -260,8 +264,8 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         return chances, latent
 
     def _weigh(
-        self, rows: Rows, codes: NDArray[np.int64], labels: Any, targets: FloatArray, prefit: bool,
-        around: Around | None,
+        self, rows: Rows, codes: NDArray[np.int64], labels: Any, targets: FloatArray,
+        splits: list[Split], trees: list[Any], prefit: bool, around: Around | None,
     ) -> list[Self]:  # fmt: skip
         n, n_classes = len(codes), len(self.classes_)
         self._components = self._find_components()
@@ -271,7 +275,6 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
         alone = n < FEWEST_ROWS or len(self._components) == 1
         if alone and around is None:
             return []
-        splits = self._make_folds(codes, rows, n_classes) if around is None else around.splits()
         parts: list[Any] = [None] * len(splits)
         smooth: list[Any] = [None] * len(splits)
         if not alone:
@@ -294,11 +297,7 @@ class StackedClassifier(MostProbable, ClassifierMixin, Stacked):
                 if not len(mine) or len(np.unique(codes[split.fitted])) < 2:
                     continue
                 with stage(1.0, span=1.0):
-                    model = self.estimator_
-                    if around is not None:
-                        model = around.models[k]
-                    elif not prefit:
-                        model = self._fit_fold(self.estimator_, rows, labels, k, split.fitted)
+                    model = self._trees_of(trees, rows, labels, k, split, prefit)
                     answers = [self._of_trees(model, take_rows(rows.X, mine))]
                     encoded = rows.take(mine, self._space)
                     part = parts[k]

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, qr, solve_triangular
+from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
@@ -24,6 +25,7 @@ from gbuq_core.model_files.contents import check_arrays, require
 FloatArray = NDArray[np.float64]
 
 MOST_ROWS = 500
+MOST_FOLLOWED = 6000  # rows: their matrix takes 288 MB
 _STEPS = 20  # early: longer ones grow the signal, and with it the law beyond the rows
 _SIGNAL, _NOISE, _LENGTH = (1e-2, 1e3), (1e-7, 1e1), (1e-1, 1e3)
 _BEND = 5.0  # at most: its slopes are then e^5 times as steep at one end as at the other
@@ -46,12 +48,13 @@ class Process(NamedTuple):
     bends: FloatArray  # (3, n_used): least value and range of the points, and how the axis is bent
     points: FloatArray  # (n, n_used), bent, over the lengths: the rows that these were learnt from
     half: FloatArray  # (n, n): the latent variance is signal - |half k|^2, k to the points
-    weights: FloatArray  # (n, n_targets)
+    weights: FloatArray  # (n or n_rows, n_targets): of what the mean follows
     signal: float
     noise: float
     usual: float  # the latent variance that a share of the left-out rows stay below
     most: float  # and that of the left-out row with most
     reach: FloatArray  # (2, n_targets): least and greatest mean, just beyond the training targets
+    rows: FloatArray  # (n_rows, n_used): as the points, rows whose targets the mean follows; or none
 
     def check_file(self) -> None:
         """Refuse parts that do not go together."""
@@ -59,7 +62,8 @@ class Process(NamedTuple):
         check_arrays(
             self, used=(bool, None), points=("finite", n, p), half=("finite", n, n),
             lengths=("finite", p), low=("finite", p), high=("finite", p), bends=("finite", 3, p),
-            weights=("finite", n, None), reach=("finite", 2, None),
+            weights=("finite", len(self.rows) or n, None), reach=("finite", 2, None),
+            rows=("finite", None, p),
         )  # fmt: skip
         numbers = np.isfinite([self.signal, self.noise, self.usual, self.most]).all()
         positive = (self.lengths > 0.0).all() and (self.bends[1] > 0.0).all()
@@ -119,7 +123,10 @@ class Process(NamedTuple):
                 block[:n] = rows[start : start + n]
                 bent = bend(block, self.bends)[0] / self.lengths
                 across = self.signal * _matern(cdist(bent, self.points))
-                mean[start : start + n] = np.clip((across @ self.weights)[:n], *self.reach)
+                known = across
+                if len(self.rows):
+                    known = self.signal * _matern(cdist(bent, self.rows))
+                mean[start : start + n] = np.clip((known @ self.weights)[:n], *self.reach)
                 left = self.signal - np.square(across @ self.half.T).sum(axis=1)
                 variance[start : start + n] = np.maximum(left[:n], 0.0)
                 advance(0.0)
@@ -161,7 +168,7 @@ def fit_process(
     left_out = np.clip(1.0 / np.square(half).sum(axis=0) - noise * noisy, 0.0, signal)
     return _finish(
         Process(used, rows.min(axis=0), rows.max(axis=0), lengths, bends, points, half, weights,
-                signal, noise, 0.0, 0.0, np.empty((2, 0))),
+                signal, noise, 0.0, 0.0, np.empty((2, 0)), points[:0]),
         targets, left_out, usual,
     )  # fmt: skip
 
@@ -206,6 +213,31 @@ def condition(
     )  # fmt: skip
 
 
+def follow(
+    process: Process, axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None
+) -> Process:
+    """A process whose mean is that of these rows (n, n_axes) themselves.
+
+    What it does not know stays as it is through the points: exact variances take n products a row
+    and point, and n^2 numbers in memory and files.
+    """
+    rows = np.asarray(axes[:, process.used], np.float64)
+    rows = bend(rows, process.bends)[0] / process.lengths
+    noisy = process.noise if weight is None else process.noise / np.maximum(weight, 1e-3)
+    covariance = np.empty((len(rows), len(rows)))
+    with one_blas_thread():
+        for start in range(0, len(rows), _BLOCK):
+            stop = start + _BLOCK
+            covariance[start:stop, :stop] = _matern(cdist(rows[start:stop], rows[:stop]))
+            covariance[start:stop, :stop] *= process.signal
+            advance(0.0)
+        covariance[np.diag_indices_from(covariance)] += noisy
+        # LAPACK goes by columns: the transpose is factored where it is.
+        upper = cholesky(covariance.T, overwrite_a=True, check_finite=False)
+        weights = cho_solve((upper, False), targets, check_finite=False)
+    return process._replace(rows=rows, weights=weights)
+
+
 def _finish(process: Process, targets: FloatArray, left_out: FloatArray, usual: float) -> Process:
     """A process with what it holds of its rows' targets and left-out latent variances."""
     # Row by row, as a file gives them back: products of another order of memory differ in bits.
@@ -230,50 +262,56 @@ def negative_likelihood(
     bends = theta[2 + n_used :]
     bent, slopes = bend(rows, np.stack([rows.min(axis=0), np.ptp(rows, axis=0), bends]))
     scaled = bent / lengths
-    far = cdist(scaled, scaled)  # from here on in place: new matrices cost more than their sums
-    far *= _ROOT_5
+    far = cdist(_ROOT_5 * scaled, _ROOT_5 * scaled)  # from here on in place: new matrices cost more
     decay = np.negative(far)
     np.exp(decay, out=decay)
+    decay *= signal
     slope = 1.0 + far
+    slope *= decay
     latent = np.square(far, out=far)
+    latent *= decay
     latent /= 3.0
     latent += slope
-    latent *= decay
-    latent *= signal
-    covariance = latent.copy()
+    covariance = latent.copy(order="F")
     covariance[np.diag_indices_from(covariance)] += noise * noisy
     try:
         lower = cholesky(covariance, lower=True, check_finite=False, overwrite_a=True)
     except LinAlgError:
         return 1e25, np.zeros_like(theta)
-    half = solve_triangular(lower, np.eye(len(rows)), lower=True, check_finite=False)
-    inverse = half.T @ half
-    weights = inverse @ targets
+    weights = cho_solve((lower, True), targets, check_finite=False)
     n_targets = targets.shape[1]
     value = 0.5 * float(np.sum(targets * weights))
     value += n_targets * float(np.log(np.diagonal(lower)).sum())
     value += n_targets * float(np.log1p(np.square(bends / _USUAL_BEND)).sum())
+    inverse = dpotri(lower, lower=True, overwrite_c=True)[0]  # a lower triangle
+    inverse[np.diag_indices_from(inverse)] *= 0.5
     outer = weights @ weights.T
-    inverse *= n_targets
+    if n_targets > 1:
+        inverse *= n_targets
     outer -= inverse
+    outer -= inverse.T
     # dk/dx_j = -signal 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) difference j, of axes over the lengths
-    slope *= signal * (5.0 / 3.0)
-    slope *= decay
     slope *= outer
-    of_axes = slope @ scaled - slope.sum(axis=1)[:, None] * scaled
+    of_axes = (5.0 / 3.0) * (slope @ scaled - slope.sum(axis=1)[:, None] * scaled)
     of_lengths = -(of_axes * scaled).sum(axis=0)
     of_bends = (of_axes * slopes).sum(axis=0) / lengths
     of_bends -= n_targets * 2.0 * bends / (_USUAL_BEND**2 + np.square(bends))
     of_noise = 0.5 * noise * (np.diagonal(outer) @ noisy)
-    outer *= latent
-    gradient = np.concatenate([[0.5 * np.sum(outer), of_noise], of_lengths, of_bends])
-    return value, -gradient
+    of_signal = 0.5 * float(np.sum(np.multiply(outer, latent, out=latent)))
+    return value, -np.concatenate([[of_signal, of_noise], of_lengths, of_bends])
 
 
 def _matern(distance: FloatArray) -> FloatArray:
-    """Matern 5/2 at distances over the lengths."""
-    far = _ROOT_5 * distance
-    return (1.0 + far + far * far / 3.0) * np.exp(-far)
+    """Matern 5/2 at distances over the lengths, in their place: new matrices cost more than sums."""
+    far = np.multiply(distance, _ROOT_5, out=distance)
+    decay = np.negative(far)
+    np.exp(decay, out=decay)
+    bump = np.square(far)
+    bump /= 3.0
+    far += 1.0
+    far += bump
+    far *= decay
+    return far
 
 
 def bend(rows: FloatArray, bends: FloatArray) -> tuple[FloatArray, FloatArray]:

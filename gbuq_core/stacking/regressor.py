@@ -14,6 +14,7 @@ from sklearn.base import RegressorMixin
 from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.calibration import CalibratedRegressor
 from gbuq_core.calibration.boosters import reader_of
+from gbuq_core.calibration.splits import Split
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.inputs import (
@@ -40,6 +41,7 @@ from gbuq_core.stacking.base import (
 from gbuq_core.stacking.law import Recalibration, StackedDistribution
 from gbuq_core.stacking.middles import Centred, read_law
 from gbuq_core.stacking.outliers import find_outliers, tame_targets
+from gbuq_core.stacking.process import Process
 from gbuq_core.stacking.recalibrating import fit_map, needs_map
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import (
@@ -227,13 +229,16 @@ class StackedRegressor(RegressorMixin, Centred):
         prefit = around is not None or not is_owned(model)
         of_trees, of_folds = TREES_TAKE[prefit]
         rest = NEAR_TAKES + PROCESSES_TAKE + of_folds + WEIGHTS_TAKE
+        splits = self._make_folds(tame, rows) if around is None else around.splits()
         with stage(of_trees + 1.0 + rest):
             with stage(1.0, span=of_trees):
-                self.estimator_ = model if prefit else self._fit_trees(model, rows, tame)
+                self.estimator_, trees = model, [] if around is None else list(around.models)
+                if not prefit:
+                    self.estimator_, trees = self._fit_trees(model, rows, tame, splits=splits)
             with stage(1.0, span=1.0):
                 self._fit_all(rows, tame, scaled, around)
             with stage(rest):
-                return self._weigh(rows, target, tame, scaled, prefit, around)
+                return self._weigh(rows, target, tame, scaled, splits, trees, prefit, around)
 
     @property
     def recalibrated_(self) -> bool:
@@ -371,14 +376,13 @@ class StackedRegressor(RegressorMixin, Centred):
         return CalibratedRegressor(model, random_state=self.seed_)
 
     def _weigh(
-        self, rows: Rows, y: FloatArray, tame: FloatArray, scaled: FloatArray, prefit: bool,
-        around: Around | None,
+        self, rows: Rows, y: FloatArray, tame: FloatArray, scaled: FloatArray, splits: list[Split],
+        trees: list[Any], prefit: bool, around: Around | None,
     ) -> list[Self]:  # fmt: skip
         """Hear the voices out of fold, and learn the weights from it; the laws around others."""
         n = len(y)
         loc, scale, df = np.full((3, n), np.nan)
         few = n < FEWEST_ROWS
-        splits = self._make_folds(y, rows) if around is None else around.splits()
         near = np.zeros((n, 0 if self._near is None else self._n_neighbours), np.int64)
         mean, std = np.full((2, n), np.nan)
         judged, fold = [], np.zeros(n, np.int64)
@@ -394,12 +398,9 @@ class StackedRegressor(RegressorMixin, Centred):
             for k, split in enumerate(splits):
                 held = np.intersect1d(split.held, self._pool_places)
                 with stage(1.0, span=1.0):
-                    model = self.estimator_
-                    if around is not None:
-                        model = around.models[k]
-                    elif not prefit:
-                        model = self._fit_fold(self.estimator_, rows, tame, k, split.fitted)
+                    model = self._trees_of(trees, rows, tame, k, split, prefit)
                     loc[held], scale[held], df[held] = read_law(model, take_rows(rows.X, held))
+                    scale[held] = np.maximum(scale[held], 1e-9 * self._spread)
                     if few:
                         continue
                     mine = self._judged(k, split.held, around)
@@ -409,16 +410,15 @@ class StackedRegressor(RegressorMixin, Centred):
                     if part is not None:
                         encoded = rows.take(mine, self._space)
                         near[mine] = places[k][part.nearest(encoded, self._n_neighbours).indices]
-                    process = smooth[k]
-                    if process is not None:
-                        centre, latent = process.predict(rows.take(held, self._space).points)
-                        mean[held] = self._centre + self._spread * centre[:, 0]
-                        std[held] = self._spread * np.sqrt(latent + process.noise)
-        scale = np.maximum(scale, 1e-9 * self._spread)
+                    mean[mine], std[mine] = self._of_process(smooth[k], rows, mine, loc, scale)
         pool = self._pool_places
-        # As the trees where a fold's process has no column that varies.
-        mean, std = np.where(np.isnan(mean), loc, mean), np.where(np.isnan(std), scale, std)
         self._learn_middle(loc, mean, tame, fold, rows.weight, judged)
+        if self._middle_weight > 0.0:
+            smooth = self._follow_rows(rows, scaled, splits, smooth, around)
+            for split, process in zip(splits, smooth, strict=True):
+                held = np.intersect1d(split.held, pool)
+                mean[held], std[held] = self._of_process(process, rows, held, loc, scale)
+            self._learn_middle(loc, mean, tame, fold, rows.weight, judged)
         middle = self._middle(loc, mean)
         self._of_modes = None
         of_modes: list[Any] = [None] * len(splits)
@@ -466,6 +466,17 @@ class StackedRegressor(RegressorMixin, Centred):
         told = self._learn(heard, y[order], tame[order], fold[order], weight, grid, laws)
         self.log_scale_ = self._try_log(rows, y, order, splits, grid[0], told, around)
         return laws
+
+    def _of_process(
+        self, process: Process | None, rows: Rows, chosen: NDArray[np.intp], loc: FloatArray,
+        scale: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+        """Mean and std of the chosen rows; the trees' where no column of the process varies."""
+        if process is None:
+            return loc[chosen], scale[chosen]
+        centre, latent = process.predict(rows.take(chosen, self._space).points)
+        std = np.sqrt(latent + process.noise)
+        return self._centre + self._spread * centre[:, 0], self._spread * std
 
     def _learn(
         self, heard: Heard, y: FloatArray, tame: FloatArray, fold: NDArray[np.int64],

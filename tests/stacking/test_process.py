@@ -1,13 +1,17 @@
 """The small Gaussian process against scikit-learn's, and what it says away from its rows."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+from threadpoolctl import threadpool_info
 
-from gbuq_core.stacking.process import bend, condition, fit_process, negative_likelihood
+from gbuq_core.baselines.gaussian_process import one_blas_thread
+from gbuq_core.stacking.process import bend, condition, fit_process, follow, negative_likelihood
 
 
 def rows(n=60, p=3, seed=0):
@@ -40,6 +44,38 @@ def test_predictions_are_scikit_learns():
         mean[:, 0], np.clip(expected, y.min() - 0.5, y.max() + 0.5), rtol=1e-6, atol=1e-6
     )
     np.testing.assert_allclose(variance, std**2 - process.noise, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 3.0, 300)])
+def test_a_process_that_follows_rows_has_scikit_learns_mean_of_all_of_them(weight):
+    X, y = rows(300)
+    process = fit_process(X[:60], y[:60])
+    exact = follow(process, X, y, weight)
+    kernel = ConstantKernel(process.signal) * Matern(process.lengths, nu=2.5)
+    noise = process.noise / (1.0 if weight is None else weight)
+    other = GaussianProcessRegressor(kernel, alpha=noise, optimizer=None)
+    other.fit(bend(X, process.bends)[0], y[:, 0])
+    new = rows(50, seed=1)[0]
+    mean = other.predict(bend(new, process.bends)[0])
+    # Two factorisations of one matrix.
+    np.testing.assert_allclose(exact.predict(new)[0][:, 0], np.clip(mean, *process.reach[:, 0]),
+                               atol=1e-8)  # fmt: skip
+    np.testing.assert_array_equal(exact.predict(new)[1], process.predict(new)[1])
+
+
+def test_every_thread_has_one_blas_thread_and_leaves_the_limit_as_it_was():
+    def counts(_=None):
+        return {part["num_threads"] for part in threadpool_info() if part["user_api"] == "blas"}
+
+    def limited(_):
+        with one_blas_thread():
+            return counts()
+
+    before = counts()
+    limited(0)  # the main thread sets a limit first
+    with ThreadPoolExecutor(2) as pool:
+        assert [*pool.map(limited, range(8))] == [{1}] * 8
+    assert counts() == before
 
 
 def dense(process, X, y, new, noisy=1.0):

@@ -145,6 +145,23 @@ def test_the_process_hears_all_rows_and_is_judged_by_those_it_does_not_know(monk
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.sort(np.repeat(every, 4)))
 
 
+@pytest.mark.parametrize("smooth", [True, False])
+def test_the_process_follows_many_rows_where_it_has_earned_it_alone(monkeypatch, smooth):
+    calls = []
+    plain = base.processes.follow
+    monkeypatch.setattr(base.processes, "follow", lambda *a: calls.append(1) or plain(*a))
+    monkeypatch.setattr(base.processes, "MOST_ROWS", 100)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, (1100, 4))
+    f = np.sin(4.0 * x[:, 0] * x[:, 1]) + x[:, 2] if smooth else np.floor(3.0 * x[:, 0])
+    model = quiet(regressor(), x[:-100], (f + 0.05 * rng.normal(size=1100))[:-100])
+    assert len(calls) == (6 if smooth else 0)  # all rows, and each fold's
+    points, followed = len(model._process.points), len(model._process.rows)
+    assert (points, followed) == (100, 1000 if smooth else 0)
+    error = np.square(model.predict(x[-100:]) - f[-100:]).mean()
+    assert not smooth or error < 0.1 * np.square(model.estimator_.predict(x[-100:]) - f[-100:]).mean()
+
+
 def test_beyond_the_rows_the_process_speaks_louder_and_doubt_grows(model):
     beyond = model.find_beyond(far())
     assert beyond.share[0] < 0.2 < beyond.share[1] <= beyond.share[2]
