@@ -54,7 +54,9 @@ class Process(NamedTuple):
     usual: float  # the latent variance that a share of the left-out rows stay below
     most: float  # and that of the left-out row with most
     reach: FloatArray  # (2, n_targets): least and greatest mean, just beyond the training targets
-    rows: FloatArray  # (n_rows, n_used): as the points, rows whose targets the mean follows; or none
+    rows: (
+        FloatArray  # (n_rows, n_used): as the points, rows whose targets the mean follows; or none
+    )
 
     def check_file(self) -> None:
         """Refuse parts that do not go together."""
@@ -302,7 +304,7 @@ def negative_likelihood(
 
 
 def _matern(distance: FloatArray) -> FloatArray:
-    """Matern 5/2 at distances over the lengths, in their place: new matrices cost more than sums."""
+    """Matern 5/2 at distances over the lengths, in place: a new matrix costs more than its sums."""
     far = np.multiply(distance, _ROOT_5, out=distance)
     decay = np.negative(far)
     np.exp(decay, out=decay)

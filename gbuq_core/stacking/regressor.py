@@ -65,6 +65,7 @@ from gbuq_core.unfamiliarity.rows import EncodedRows, encode_rows, read_rows
 FloatArray = NDArray[np.float64]
 
 _FEW = 400  # judged rows whose CRPS is looked at
+_EARNED = 0.2  # of the middle: with less, the process is not worth many rows
 _NONE = np.empty(0)
 
 
@@ -414,7 +415,8 @@ class StackedRegressor(RegressorMixin, Centred):
         pool = self._pool_places
         self._learn_middle(loc, mean, tame, fold, rows.weight, judged)
         if self._middle_weight > 0.0:
-            smooth = self._follow_rows(rows, scaled, splits, smooth, around)
+            if self._middle_weight > _EARNED:
+                smooth = self._follow_rows(rows, scaled, splits, smooth, around)
             for split, process in zip(splits, smooth, strict=True):
                 held = np.intersect1d(split.held, pool)
                 mean[held], std[held] = self._of_process(process, rows, held, loc, scale)
