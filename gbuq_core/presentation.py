@@ -195,10 +195,11 @@ def one_line(text: str, most: int = 40) -> str:
 
 
 def listed(values: Iterable[object], limit: int = 5) -> str:
-    """Several names or values in a sentence."""
-    texts = [shown(value) for value in values]
-    if len(texts) > limit:
-        return f"{', '.join(texts[:limit])} and {len(texts) - limit:,} more"
+    """Several names or values in a sentence, those that look alike `told_apart`."""
+    words = [str(value) for value in values]
+    texts = told_apart(words[:limit])
+    if len(words) > limit:
+        return f"{', '.join(texts)} and {len(words) - limit:,} more"
     return enumerated(texts)
 
 

@@ -14,15 +14,17 @@ _SYSTEMS = (
     "fips|zip|zipcodes?|postcodes?|postalcode|postal|plz|postleitzahl|postnummer|cep|pincode|drg"
     "|msdrg|npi|ccn|naics|sic|nace|isic|isco|hts|hscode|ssn|geoid|geocode|ean|upc|gtin|sku|isbn"
     "|issn|barcode|ndc|icd|cpt|hcpcs|snomed|unspsc|siren|siret|insee|wmo|phone|telephone|tel"
-    "|telefono?|fax|phonenumber"
+    "|telefono?|fax|phonenumber|tract|cbsa|msa|puma|lsoa|cfop|ncm"
 )
 _NUMBERED = (
     "account|provider|customer|store|phone|flight|policy|claim|order|invoice|serial|licen[sc]e"
     "|vehicle|train|route|batch|lot|part|item|product|employee|member|patient|student|course|case"
-    "|ticket|card|supplier|vendor|merchant|hospital|station|department|dept"
+    "|ticket|card|supplier|vendor|merchant|hospital|station|department|dept|mobile|contact|tax"
+    "|registration|gate|room|unit|article"
 )
 _CODE = re.compile(
-    rf"(?:{_SYSTEMS})(?: .*)?|.* (?:{_SYSTEMS}|codes?|cod|kod|cd|ids?)|codes?|id"
+    rf"(?:{_SYSTEMS}|codes?|id|c[oó]digo|codice)\d*(?: .*)?|hs\d+"
+    rf"|.* (?:{_SYSTEMS}|codes?|cod|kod|cd|ids?)\d*|[^\W\d_]{{4,}}(?:nummer|nr)"
     rf"|(?:.* )?(?:{_NUMBERED}) (?:number|no|nr|num|nummer|numero)"
 )
 _COUNTS = re.compile(
@@ -35,7 +37,7 @@ _COUNTS = re.compile(
 def hold_codes(base: Column, values: NDArray[np.float64]) -> bool:
     """Whether numbers are codes: ZIP Code, HSCode, provider_id, whole, repeated or all as long."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", base.name)
-    name = " ".join(re.findall(r"[^\W\d_]+", parted.lower()))
+    name = " ".join(re.findall(r"[^\W\d_]+\d*", parted.lower()))
     known = values[~np.isnan(values)]
     if not _CODE.fullmatch(name) or _COUNTS.search(name):
         return False

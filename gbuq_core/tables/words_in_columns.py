@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from gbuq_core.presentation import counted, enumerated, listed, percent, shown, told_apart
+from gbuq_core.presentation import counted, listed, percent, shown
 from gbuq_core.tables.columns import (
     KEPT_WORD,
     MARKER_WORDS,
@@ -200,7 +200,7 @@ def with_spellings(base: Column, array: Any, text: Any) -> Column:
     sentence = (
         f"Values of the column {shown(base.name)} that differ only in case, blanks or Unicode form"
         f"{', or are Y for Yes,' if {*longer} & {*folded} else ''}"
-        f" ({enumerated(told_apart(several[:6]))}) are one. If they are not the same, tick Keep "
+        f" ({listed(several, limit=6)}) are one. If they are not the same, tick Keep "
         "words (--keep-words)."
     )
     return replace(
