@@ -32,7 +32,7 @@ _WORDS = re.compile(r"[^\W\d_]{3,12}")
 _FROM = " from "
 _OR = " or "
 
-_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+_CLOCK = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?"
 _OFFSET = r"[+-]\d{2}:?\d{2}"
 # Hours of zones that have one meaning among the places that write tables with them.
 _ZONES = {
@@ -263,6 +263,7 @@ def _with_years(style: str, sample: list[str], name: str) -> str:
 
 
 _HAS_LETTERS = "[^0-9TZ:.,/ +-]"
+_DOTTED = r" \d{1,2}\.\d\d(?:\.\d\d)?$"  # a time of day
 _CLOCK_IN_WORDS = r":.*[A-Za-z+-]|[T,].*:"
 
 
@@ -315,31 +316,35 @@ def dates_apart(days: Iterable[float]) -> list[str]:
 
 # What stands beside the numbers and the month in other languages: weekdays behind, words for year,
 # day and hour, and halves of the day before the hour.
-_AS_ELSEWHERE = tuple(
-    (re.compile(pattern), written)
-    for pattern, written in (
-        (r"(?<=\d)(?:st|nd|rd|th)\b", ""),
-        (r"(?i)(?<=\d) (?:de|den|del) (?=\w)|(?<=[.\w]) del? (?=\d)|(?<=\d) d['’](?=\w)", " "),
-        (r"(?<=\d) ?(?:г|год[ау]?|року|р|m|d)\.?(?=$|,? )", ""),
-        (r"(?<=\d)(?:\.?,|\.?) (?![A-Z]{3,4}$)[^\W\d_][\w-]{2,14}$", ""),
-        (r" ?[(（][月火水木金土日월화수목금토일](?:曜日?|요일)?[)）]", ""),
-        (r" ?(?:[月火水木金土日]曜日?|(?:星期|[周週])[一二三四五六日天]|[월화수목금토일]요일)", ""),
-        (r"(?<=[年月년월]) (?=\d)", ""),
-        (r"(?<=\d)号", "日"),
-        (r"(?<=[ .]\d{4})\.(?=$| \d)", ""),
-        (
-            r"(\d{1,2}) ?[時时點点시h] ?(\d\d?)(?:[分분]| ?min)?(?: ?(\d\d?) ?[秒초s])?",
-            r"\1:\2:\3",
-        ),
-        (r"[ ,]*(?:午前|上午|오전) ?(\d{1,2}:[\d:]+)|(?<=\d) ?π\.?μ\.?", r" \1 AM"),
-        (r"[ ,]*(?:午後|下午|오후) ?(\d{1,2}:[\d:]+)|(?<=\d) ?μ\.?μ\.?", r" \1 PM"),
-        (r"(?<=[日일]) ?(?=\d)", " "),
-        (r"(?<=\d{4}),? (?:(?!\d)\w+\.? ){1,2}(?=\d{1,2}[:.]\d\d)", " "),
-        (r"(?<=\d{4} )(\d{1,2})\.(\d\d)(?:\.(\d\d))?$", r"\1:\2:\3"),
-        (r":(?=$|[^\d])", ""),
-        (r"  +", " "),
-        (r"(?<=:\d\d) ?(?:Uhr|h|ч)\.?$", ""),
-    )
+_AS_ELSEWHERE = (
+    (r"(?<=\d)(?:st|nd|rd|th)\b", ""),
+    (r"(?i)(?<=\d) (?:de|den|del) (?=\w)|(?<=[.\w]) del? (?=\d)|(?<=\d) d['’](?=\w)", " "),
+    (r"(?<=\d) ?(?:г|год[ау]?|року|р|m|d)\.?(?=$|,? )", ""),
+    (r"(?<=\d)(?:\.?,|\.?) (?![A-Z]{3,4}$)[^\W\d_][\w-]{2,14}$", ""),
+    (r"(?<=[ .]\d{4})\.(?=$| \d)", ""),
+    (r"(?<=\d) ?π\.?μ\.?", " AM"),
+    (r"(?<=\d) ?μ\.?μ\.?", " PM"),
+    (r"(?<=\d{4}),? (?:(?!\d)\w+\.? ){1,2}(?=\d{1,2}[:.]\d\d)", " "),
+    (r"(\d{1,2}) ?h ?(\d\d?)(?: ?min)?(?: ?(\d\d?) ?s)?", r"\1:\2:\3"),
+    (r":(?=$|[^\d])", ""),
+    (r"(?<=:\d\d) ?(?:Uhr|h|ч)\.?$", ""),
+)
+_IN_ASIA = (
+    (r" ?[(（][月火水木金土日월화수목금토일](?:曜日?|요일)?[)）]", ""),
+    (r" ?(?:[月火水木金土日]曜日?|(?:星期|[周週])[一二三四五六日天]|[월화수목금토일]요일)", ""),
+    (r"(?<=[年月년월]) (?=\d)", ""),
+    (r"(?<=\d)号", "日"),
+    (r"(\d{1,2})[時时點点시] ?(\d{1,2})[分분](?: ?(\d{1,2})[秒초])?", r"\1:\2:\3"),
+    (r":$", ""),
+    (r"[ ,]*(?:午前|上午|오전) ?(\d{1,2}:[\d:]+)", r" \1 AM"),
+    (r"[ ,]*(?:午後|下午|오후) ?(\d{1,2}:[\d:]+)", r" \1 PM"),
+    (r"(?<=[日일]) ?(?=\d)", " "),
+)
+_IS_IN_ASIA = re.compile("[年月日午周星년월오]")
+# Most dates with English months need none of it.
+_IS_ELSEWHERE = re.compile(
+    r"[^\x00-\x7f]|\d(?:st|nd|rd|th)\b|[.\w] d[e']|\d ?[md]\b|\d{4}\.?,? [^\W\d]|\d\.?,? [\w-]{3,}$"
+    r"|\d ?h|:\d\d ?Uhr|\d{4}\.(?: |$)"
 )
 
 
@@ -348,8 +353,9 @@ def _plain(text: str) -> str:
     if not _WORDY.search(text):
         return text
     text = text.lstrip("'\u2019")
-    for pattern, written in _AS_ELSEWHERE:
-        text = pattern.sub(written, text)
+    if _IS_ELSEWHERE.search(text):
+        for pattern, written in _IN_ASIA if _IS_IN_ASIA.search(text) else _AS_ELSEWHERE:
+            text = re.sub(pattern, written, text)
     for _ in range(2):  # Sonntag, den
         first = _FIRST_WORD.match(text)
         rest = text[first.end() :].lstrip("., ") if first else ""
@@ -364,6 +370,7 @@ def _month(word: str) -> str:
     return _ENGLISH[number - 1] if number else ""
 
 
+@lru_cache(maxsize=4096)
 def month_number(word: str) -> int:
     """Which month a word names; 0 for other words."""
     letters = [
@@ -426,6 +433,8 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
         left = left.str.replace(r"^(\d{8})T?(\d{4})(\d\d)?Z?$", r"\1\2\3", regex=True)
         left = left.str.replace(r"^(\d{12})$", r"\g<1>00", regex=True)
     left = left.str.replace(r"(:\d{2}),(\d+)$", r"\1.\2", regex=True)
+    if left.str.contains(_DOTTED, regex=True).any():
+        left = left.str.replace(_DOTTED, lambda clock: clock[0].replace(".", ":"), regex=True)
     clocks = left
     # Bare dates with bare times, by far the most, are read as they are.
     if left.str.contains(_CLOCK_IN_WORDS, regex=True).any():
