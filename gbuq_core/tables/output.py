@@ -61,7 +61,7 @@ class AddedColumns(NamedTuple):
     names : tuple of str
         As far as they apply, in this order:
 
-        - ``prediction``, in units of the target, or a class
+        - ``prediction``, the mean in units of the target, or a class
         - ``lower_90`` and ``upper_90``, the ends of an interval, named after its level; infinite
           ends of conformal intervals are written ``-inf`` and ``inf``
         - ``total_uncertainty``, ``data_uncertainty`` and ``knowledge_uncertainty``: variances of
