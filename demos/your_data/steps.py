@@ -280,7 +280,8 @@ def honest_intervals() -> ComputedStep:
     verdict = "neither quarter is shown to be wrong" if fine else "not every quarter is right"
     notes = (
         "The law's interval ends at quantiles of the predicted distribution. Each end of a "
-        "conformal interval is as many stds away as other held-out rows need. They are within chance for "
+        "conformal interval is as many stds away as other held-out rows need. They are within "
+        "chance for "
         f"{_of_five(within['by the law'])} and {_of_five(within['conformal'])}, which share the "
         "rows.",
         f"The law's intervals hold {by_group['by the law']} and conformal ones "
