@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import InitVar, dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -94,6 +95,7 @@ class Distribution(ABC):
 
     # Attributes beside loc and scale that have rows, and on which axis.
     _more_rows: ClassVar[tuple[tuple[str, int], ...]] = ()
+    _index: ClassVar[Any] = None  # of the data frame that was predicted, in each law of one
 
     loc: FloatArray
     scale: FloatArray
@@ -111,13 +113,15 @@ class Distribution(ABC):
                 "prediction is law.loc, the std law.scale, one row law[3:4]."
             )
         places = np.arange(len(self))[rows]
+        index = None if self._index is None else self._index[places]
 
         def cut(part: Any, axis: int) -> Any:
             if isinstance(part, np.ndarray):
                 return read_only(part.take(places, axis))
             return self._cut(part, places)
 
-        return self._with({name: cut(getattr(self, name), at) for name, at in self._rows()})
+        parts = {name: cut(getattr(self, name), at) for name, at in self._rows()}
+        return self._with({**parts, "_index": index})
 
     def _rows(self) -> tuple[tuple[str, int], ...]:
         return ("loc", 0), ("scale", 0), *self._more_rows
@@ -146,7 +150,7 @@ class Distribution(ABC):
         levels : array-like of shape (k,)
             Of the quantiles; () for none.
         index : array-like of shape (n_samples,), optional
-            Of the frame, for example ``X.index``.
+            Of the frame; without it that of the data frame that was predicted.
 
         Returns
         -------
@@ -157,6 +161,7 @@ class Distribution(ABC):
         import pandas as pd
 
         names = [name for name in ("loc", "scale", "df") if hasattr(self, name)]
+        index = self._index if index is None else index
         frame = pd.DataFrame({name: getattr(self, name) for name in names}, index=index)
         wanted = np.asarray(levels, dtype=np.float64)
         for level, ends in zip(wanted, self.quantile(wanted).T if len(wanted) else (), strict=True):
@@ -180,7 +185,7 @@ class Distribution(ABC):
         >>> frame = law.to_pandas(levels=[0.9])
         >>> frame.round(2).to_dict("list")
         {'loc': [0.0, 10.0], 'scale': [1.0, 2.0], 'df': [4.0, 9.0], 'q0.9': [1.08, 12.44]}
-        >>> bool((Distribution.from_pandas(frame).quantile(0.9)[:, 0] == frame["q0.9"]).all())
+        >>> bool((Distribution.from_pandas(frame).quantile(0.9) == frame["q0.9"]).all())
         True
         """
         if missing := sorted({"loc", "scale"} - {*frame.columns}):
@@ -203,7 +208,7 @@ class Distribution(ABC):
         return np.square(self.scale)
 
     def quantile(self, q: ArrayLike) -> FloatArray:
-        """Quantiles, (n_samples, k), in units of y.
+        """Quantiles in units of y: (n_samples,) of one number, (n_samples, k) of k.
 
         Parameters
         ----------
@@ -211,7 +216,9 @@ class Distribution(ABC):
             Probabilities from 0 to 1. Where the distribution has no bound, 0 gives -inf and 1
             gives inf.
         """
-        levels = check_array("q", np.atleast_1d(np.asarray(q)), 1, low=0.0, high=1.0)
+        if np.ndim(q) == 0:
+            return self._quantiles(np.full((len(self), 1), check_number("q", q, 0.0, 1.0)))[:, 0]
+        levels = check_array("q", q, 1, low=0.0, high=1.0)
         return self._quantiles(np.broadcast_to(levels, (len(self.loc), len(levels))))
 
     def interval(self, level: ArrayLike = 0.9) -> Interval:
@@ -243,7 +250,12 @@ class Distribution(ABC):
         return self._log_density(self._targets(y))
 
     def cdf(self, y: ArrayLike) -> FloatArray:
-        """Probability of a value up to y (n_samples,): (n_samples,) from 0 to 1."""
+        """Probability of a value up to y, from 0 to 1, in the shape of y.
+
+        y has one value a row, (n_samples,), or k, (n_samples, k); a number is that of all rows.
+        """
+        if np.ndim(y) == 2 and np.shape(y)[0] == len(self):
+            return self._cdf(check_array("y", y, 2, low=-np.inf))
         return self._cdf(self._targets(y)[:, None])[:, 0]
 
     def crps(self, y: ArrayLike) -> FloatArray:
@@ -351,6 +363,7 @@ class Distribution(ABC):
         )
 
     def _targets(self, y: ArrayLike) -> FloatArray:
+        y = np.full(len(self), y) if np.ndim(y) == 0 else y
         target = check_array("y", y, 1, min_length=0)
         if len(target) != len(self.loc):
             raise InvalidData(
@@ -666,6 +679,46 @@ class LogDistribution(Distribution):
             return np.exp(self.inner._sample(count, random)) - self.shift
 
 
+class PredictsLaw:
+    """A regressor whose ``predict_distribution`` says what else it predicts."""
+
+    if TYPE_CHECKING:
+        predict_distribution: Callable[[Any], Distribution]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "predict_distribution" in vars(cls):
+            cls.predict_distribution = _with_index(vars(cls)["predict_distribution"])
+
+    def predict_interval(self, X: Any, level: ArrayLike = 0.9) -> Interval:
+        """The central interval that holds y with this probability: ``(lower, upper)``.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        level : float, or array-like of shape (k,)
+            From 0 to 1. Of k levels, ends are (n_samples, k).
+        """
+        return self.predict_distribution(X).interval(level)
+
+    def predict_quantiles(self, X: Any, levels: ArrayLike) -> FloatArray:
+        """Quantiles in units of y: (n_samples,) of one probability, (n_samples, k) of k."""
+        return self.predict_distribution(X).quantile(levels)
+
+
+def _with_index(predict: Callable[..., Distribution]) -> Callable[..., Distribution]:
+    """The same method, whose law knows the index of the data frame that it is of."""
+
+    @wraps(predict)
+    def predict_distribution(self: Any, X: Any, *args: Any, **options: Any) -> Distribution:
+        law = predict(self, X, *args, **options)
+        if hasattr(X, "iloc"):
+            object.__setattr__(law, "_index", X.index)
+        return law
+
+    return predict_distribution
+
+
 def concatenate(laws: Sequence[Distribution]) -> Distribution:
     """The rows of all laws, one after the other: laws of one kind that differ in their rows only.
 
@@ -689,7 +742,7 @@ def concatenate(laws: Sequence[Distribution]) -> Distribution:
     if not parts:
         raise InvalidData("There is no distribution to join.")
     first, names = parts[0], dict(parts[0]._rows())
-    shared = [name for name in vars(first) if name not in names]
+    shared = [name for name in vars(first) if name not in names and name != "_index"]
     for other in parts[1:]:
         if type(other) is not type(first) or not all(
             _same(getattr(first, name), getattr(other, name)) for name in shared
@@ -706,9 +759,8 @@ def concatenate(laws: Sequence[Distribution]) -> Distribution:
             return read_only(np.concatenate(values, axis))
         return first._join(values)
 
-    return first._with(
-        {name: join([getattr(part, name) for part in parts], at) for name, at in names.items()}
-    )
+    joined = {name: join([getattr(part, name) for part in parts], at) for name, at in names.items()}
+    return first._with({**joined, "_index": None})
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -42,8 +42,16 @@ class MostProbable:
 
 
 def to_pandas(X: Any) -> Any:
-    """A data frame of Arrow, polars and the like as pandas'; anything else as it is."""
-    return X.to_pandas() if hasattr(X, "to_pandas") and hasattr(X, "columns") else X
+    """A data frame of Arrow, polars and the like as pandas', numbers in the processor's order."""
+    if hasattr(X, "to_pandas") and hasattr(X, "columns"):
+        return X.to_pandas()
+    if not isinstance(X, pd.DataFrame) or not any(map(_is_foreign, X.dtypes)):
+        return X
+    columns = [
+        pd.Series(native(X.iloc[:, k].to_numpy())) if _is_foreign(kind) else X.iloc[:, k]
+        for k, kind in enumerate(X.dtypes)
+    ]
+    return pd.concat([one.set_axis(X.index) for one in columns], axis=1).set_axis(X.columns, axis=1)
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -59,7 +67,16 @@ def as_table(X: Any) -> pd.DataFrame:
         raise InvalidData("X has rows of different lengths: fill the gaps with NaN.") from error
     if np.iscomplexobj(array):
         raise InvalidData("Complex data not supported: pass real numbers.")
-    return pd.DataFrame(array, copy=False)
+    return pd.DataFrame(native(array), copy=False)
+
+
+def native(array: np.ndarray) -> np.ndarray:
+    """The array in the processor's own order of bytes, which files of other machines are not in."""
+    return array.astype(array.dtype.newbyteorder("=")) if _is_foreign(array.dtype) else array
+
+
+def _is_foreign(kind: Any) -> bool:
+    return isinstance(kind, np.dtype) and not kind.isnative
 
 
 def refuse_twins(table: pd.DataFrame) -> None:
@@ -283,7 +300,7 @@ def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.nda
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import validate_data
 
-    target = np.asarray(y)
+    target = native(np.asarray(y))
     if target.ndim == 2 and target.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: y.ravel() is used.",
@@ -465,7 +482,7 @@ def hold_out(n_rows: int, fraction: float, seed: int) -> TuningSplit:
 
 def take_rows(X: Any, chosen: NDArray[np.intp]) -> Any:
     """Rows of an array or a frame (n, n_features) by position."""
-    return X.iloc[chosen] if isinstance(X, pd.DataFrame) else X[chosen]
+    return to_pandas(X).iloc[chosen] if isinstance(X, pd.DataFrame) else X[chosen]
 
 
 def stack_rows(X: Any, more: Any) -> Any:

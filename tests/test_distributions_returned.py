@@ -2,8 +2,10 @@
 
 import functools
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import logsumexp
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -119,6 +121,22 @@ def test_it_is_a_distribution(name):
     np.testing.assert_array_equal(d.sample(4, random_state=1), again.sample(4, random_state=1))
     if hasattr(model, "predict_uncertainty"):
         np.testing.assert_allclose(scale**2, model.predict_uncertainty(NEW).total, rtol=SAME_SUM)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_ends_and_quantiles_are_those_of_the_law_and_rows_keep_their_names(name):
+    model, named = fitted(name), pd.DataFrame(NEW, index=[f"row {k}" for k in range(len(NEW))])
+    law = model.predict_distribution(named.to_numpy())
+    np.testing.assert_array_equal(model.predict_interval(NEW, 0.8), law.interval(0.8))
+    np.testing.assert_allclose(
+        model.predict_quantiles(NEW, [0.1, 0.9]), law.quantile([0.1, 0.9]), rtol=SAME_SUM
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # fitted without names of columns
+        framed = model.predict_distribution(named)
+    assert framed.to_pandas().index.equals(named.index)
+    assert framed[named.index > "row 4"].to_pandas().index.tolist() == [*named.index[5:]]
+    assert law.to_pandas().index.equals(pd.RangeIndex(len(NEW)))
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

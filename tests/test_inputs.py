@@ -66,6 +66,16 @@ def test_an_arrow_table_is_read_as_the_frame_of_pandas(name):
 
 
 @EACH
+def test_numbers_of_another_order_of_bytes_are_read(name):
+    model = ESTIMATORS[name]
+    expected = answer(model.fit(NUMBERS, Y), NUMBERS)
+    foreign = NUMBERS.astype(NUMBERS.dtype.newbyteorder("S")), Y.astype(Y.dtype.newbyteorder("S"))
+    np.testing.assert_array_equal(answer(model.fit(*foreign), foreign[0]), expected)
+    frame = pd.DataFrame(foreign[0])
+    np.testing.assert_array_equal(answer(model.fit(frame, Y), frame), expected)
+
+
+@EACH
 def test_twins_and_sparse_matrices_are_refused(name):
     model = ESTIMATORS[name]
     with refused(InvalidData, "several columns named 'a'"):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
-from gbuq_core.distribution import NormalDistribution
+from gbuq_core.distribution import NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import stage
@@ -102,7 +102,7 @@ def _seed_unseeded(member: Any, seed: int) -> None:
             member.set_params(**{name: seed})
 
 
-class AveragingRegressor(Savable, RegressorMixin, _BaseComposition):
+class AveragingRegressor(Savable, PredictsLaw, RegressorMixin, _BaseComposition):
     """Several probabilistic regressors, each calibrated on its own, averaged.
 
     Parameters

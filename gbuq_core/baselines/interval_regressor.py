@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     TargetScale,
@@ -61,7 +61,7 @@ class Intervals(NamedTuple):
     upper: FloatArray
 
 
-class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
+class IntervalRegressor(Savable, PredictsLaw, RegressorMixin, BaseEstimator, ABC):
     """A regressor with a mean and a std of its own for each row.
 
     The target is standardised inside, so its unit does not matter. If a method has no data or no

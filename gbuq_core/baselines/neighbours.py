@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray, check_flag
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import check_largest_target
 from gbuq_core.metrics.neighbour_tuning import (
@@ -71,7 +71,7 @@ class _Tuned(NamedTuple):
     n_mean: int
 
 
-class EuclideanNeighborsRegressor(Savable, RegressorMixin, BaseEstimator):
+class EuclideanNeighborsRegressor(Savable, PredictsLaw, RegressorMixin, BaseEstimator):
     """kNN, or kNN-CB with a model: the scale is the std of the nearest rows' targets.
 
     Parameters

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import MostProbable
 from gbuq_core.methods.papers import DARK_GREY
@@ -40,7 +40,7 @@ class _Peer(BaseEstimator):
         return self
 
 
-class PeerRegressor(RegressorMixin, _Peer):
+class PeerRegressor(PredictsLaw, RegressorMixin, _Peer):
     """A regressor of another library, with its law as a `Distribution`.
 
     Parameters
@@ -137,7 +137,7 @@ def law_through(quantiles: Any, n: int) -> QuantileDistribution:
     """The law through quantiles at `LEVELS`: a list of (n,) arrays, or (n, n_levels).
 
     >>> law = law_through([np.full(2, level) for level in LEVELS], 2)
-    >>> law.quantile(0.25)[:, 0].round(2), law.loc.round(2)
+    >>> law.quantile(0.25).round(2), law.loc.round(2)
     (array([0.25, 0.25]), array([0.5, 0.5]))
     """
     values = np.asarray(quantiles, dtype=np.float64)

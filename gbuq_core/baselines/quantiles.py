@@ -366,7 +366,7 @@ class QuantileForestRegressor(LightGBMForest):
     >>> from gbuq_core.synthetic import make_heteroscedastic
     >>> data = make_heteroscedastic(500, random_state=0)
     >>> model = QuantileForestRegressor(n_trees=20, random_state=0).fit(data.X, data.y)
-    >>> low, middle, high = model.predict_quantiles([[9.0]], [0.1, 0.5, 0.9])[:, 0]
+    >>> low, middle, high = model.predict_quantiles([[9.0]], [0.1, 0.5, 0.9])[0]
     >>> bool(low < middle < high)
     True
     """
@@ -403,20 +403,10 @@ class QuantileForestRegressor(LightGBMForest):
         law = QuantileDistribution(self.quantiles_, centre + spread * inner, *pair)
         return RoundedDistribution(law, self.target_values_)
 
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] | None = None) -> FloatArray:
-        """Quantiles of y, (n_quantiles, n_samples), ascending in each row.
-
-        `InvalidParameter` if a quantile is asked for that was not fitted.
-        """
-        matrix = self._read_new_rows(X)
-        chosen = slice(None) if quantiles is None else self._positions(quantiles)
-        centre, spread = self.target_scale_
-        predicted = centre + spread * self._inner_quantiles(matrix)[chosen]
-        return move_to_nearest(self.target_values_, predicted)
-
     def predict_intervals(self, X: Any) -> Intervals:
         """Central intervals of every level whose two ends were fitted."""
-        values, q = self.predict_quantiles(X), self.quantiles_
+        law, q = self.predict_distribution(X), self.quantiles_
+        values = law.quantile(q).T
         pairs = [
             (low, high)
             for low in range(len(q) - 1, -1, -1)
@@ -445,16 +435,6 @@ class QuantileForestRegressor(LightGBMForest):
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.mean_booster_, X)
-
-    def _positions(self, quantiles: Sequence[float]) -> np.ndarray:
-        wanted = check_quantiles(quantiles, at_least=1)
-        near = np.abs(self.quantiles_[:, None] - wanted)
-        if (near.min(axis=0) > 1e-9).any():
-            fitted = ", ".join(f"{q:g}" for q in self.quantiles_)
-            raise InvalidParameter(
-                f"quantiles must be among those that were fitted ({fitted}); got {quantiles!r}."
-            )
-        return near.argmin(axis=0)
 
 
 def check_quantiles(quantiles: Any, at_least: int = 2) -> FloatArray:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.baselines.interval_regressor import IntervalParts
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale, read_numbers
 from gbuq_core.model_files.fields import Savable
@@ -22,7 +22,7 @@ from gbuq_core.uncertainty import Uncertainty
 _BLOCK_VALUES = 4_000_000  # numbers of one block of rows in memory, 32 MB
 
 
-class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
+class SampledFunctionsRegressor(Savable, PredictsLaw, RegressorMixin, BaseEstimator, ABC):
     """Predictions of a posterior over functions from `_moments` on the standardised target."""
 
     target_scale_: TargetScale

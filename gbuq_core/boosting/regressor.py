@@ -13,7 +13,7 @@ from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.monotone import follow_mean, path_of
 from gbuq_core.boosting.stopping import regression_stages, weight_of_mean
 from gbuq_core.calibration import Clocks, Stages
-from gbuq_core.distribution import Distribution, LogDistribution, student
+from gbuq_core.distribution import Distribution, LogDistribution, PredictsLaw, student
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import TargetScale, check_new_rows, check_numeric_target, fit_target_scale
 from gbuq_core.metrics.scores import nll_gaussian_values
@@ -29,7 +29,7 @@ _LARGEST_STD = 1e150
 _LARGEST_LOG_MEAN = 170.0  # of a target on a log scale: exp of four times this is a float64 still
 
 
-class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
+class BoostedEnsembleRegressor(PredictsLaw, RegressorMixin, BoostedEnsemble):
     """Boosted oblivious trees that predict a mean and a variance, many times over.
 
     Each model boosts ``(mu, log s)`` of a Gaussian by its negative log likelihood (Malinin,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.boosting.plan import truncation_points
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.model_files.contents import require
 from gbuq_core.model_files.fields import Savable
@@ -24,7 +24,7 @@ from gbuq_core.validation import check_number
 _DEFAULT_MEMBERS = 10
 
 
-class VirtualEnsemble(Savable):
+class VirtualEnsemble(Savable, PredictsLaw):
     """Truncations of one fitted boosted model as the members of an ensemble. Trains nothing.
 
     Member t is the model as it was after t boosting rounds, for ``t = K, 2K, ...`` above

@@ -25,9 +25,11 @@ from gbuq_core.trees.importers.ownership import is_owned
 FloatArray = NDArray[np.float64]
 
 _STAGED_VALUES = 4_000_000  # predictions of NGBoost held at once
+_BY_SCALE = ("Normal", "T", "TFixedDf", "TFixedDfFixedVar", "Laplace", "Cauchy")
+_OF_NGBOOST = (*_BY_SCALE, "LogNormal", "Exponential", "Gamma", "Poisson", "Weibull")
 WITH_STAGES = (
     "a BoostedEnsembleRegressor, a CatBoostRegressor with loss_function='RMSEWithUncertainty' or "
-    "an NGBRegressor with Dist=Normal"
+    "an NGBRegressor of numbers"
 )
 
 
@@ -173,8 +175,8 @@ class _CatBoostNormal(_SingleBooster):
         return np.array(raw[:, 0]), np.exp(raw[:, 1])
 
 
-class _NGBoostNormal(_SingleBooster):
-    """An NGBRegressor of a normal."""
+class _NGBoost(_SingleBooster):
+    """An NGBRegressor: place and width of a normal or a t, of a log-normal those of log y."""
 
     library = "NGBoost"
 
@@ -184,9 +186,15 @@ class _NGBoostNormal(_SingleBooster):
     def n_trees(self, model: Any) -> int:
         return len(model.base_models)
 
+    def parts(self, model: Any, X: Any, logs: bool = False) -> BoosterParts:
+        if not (logs and _dist_of(model) == "LogNormal"):
+            return super().parts(model, X)
+        law = model.pred_dist(X)
+        loc, scale = np.asarray(law.loc, np.float64), np.asarray(law.scale, np.float64)
+        return BoosterParts(loc, scale * scale, np.zeros_like(loc), 0.0)
+
     def _at(self, model: Any, X: Any, n_trees: int) -> tuple[FloatArray, FloatArray]:
-        law = model.pred_dist(X, max_iter=min(n_trees, self.n_trees(model)))
-        return np.asarray(law.loc, np.float64), np.asarray(law.scale, np.float64)
+        return _place_and_width(model.pred_dist(X, max_iter=min(n_trees, self.n_trees(model))))
 
     def _staged(self, model: Any, X: Any, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """One pass over the trees, in blocks of rows: the library keeps every stage."""
@@ -198,8 +206,26 @@ class _NGBoostNormal(_SingleBooster):
             block = slice(low, low + size)
             grown = model.staged_pred_dist(rows[block], max_iter=int(grid[-1]))
             for k, place in enumerate(stage):
-                mean[k, block], scale[k, block] = grown[place].loc, grown[place].scale
+                mean[k, block], scale[k, block] = _place_and_width(grown[place])
         return mean, scale
+
+
+def _dist_of(model: Any) -> str:
+    """The distribution that its user gave."""
+    return _name_among(getattr(model, "Dist", type(None)))
+
+
+def _name_among(kind: type) -> str:
+    """The name of the distribution that a class of NGBoost wraps, or its own."""
+    names = [base.__name__ for base in kind.__mro__]
+    return next((name for name in names if name in _OF_NGBOOST), names[0])
+
+
+def _place_and_width(law: Any) -> tuple[FloatArray, FloatArray]:
+    """Of NGBoost's laws, (n_rows,) each: the std, or the scale of a t, which may have no std."""
+    if _name_among(type(law)) in _BY_SCALE:
+        return np.asarray(law.loc, np.float64), np.asarray(law.scale, np.float64)
+    return np.asarray(law.mean(), np.float64), np.asarray(law.std(), np.float64)
 
 
 def unwrap(estimator: Any) -> Any:
@@ -224,10 +250,12 @@ def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
         _check_loss(estimator)
         reader = _CatBoostNormal()
     elif _is_of(type(estimator), "ngboost"):
-        dist = getattr(getattr(estimator, "Dist", None), "__name__", "no distribution")
-        if dist != "Normal":
-            raise InvalidParameter(f"NGBRegressor must have Dist=Normal, but it has {dist}.")
-        reader = _NGBoostNormal()
+        dist = _dist_of(estimator)
+        if dist not in _OF_NGBOOST:
+            raise InvalidParameter(
+                f"{name} must have a Dist among {', '.join(_OF_NGBOOST)}; it has {dist}."
+            )
+        reader = _NGBoost()
     elif hasattr(estimator, "stages") and hasattr(estimator, "with_clocks"):
         reader = _OwnBooster()
     elif hasattr(last_of(estimator), "predict_distribution") and hasattr(estimator, "fit"):

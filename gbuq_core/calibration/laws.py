@@ -259,7 +259,7 @@ class StretchedDistribution(Distribution):
     >>> skewed = LogDistribution(NormalDistribution([0.0], [1.0]))
     >>> law = StretchedDistribution(skewed, 2.0 * skewed.scale)
     >>> law.quantile(0.5).round(2), (2.0 * skewed.quantile(0.5) - skewed.loc).round(2)
-    (array([[0.35]]), array([[0.35]]))
+    (array([0.35]), array([0.35]))
     """
 
     _more_rows = (("inner", 0), ("width", 0), ("_ratio", 0))

@@ -36,7 +36,7 @@ from gbuq_core.calibration.laws import (
 )
 from gbuq_core.calibration.splits import Split, make_splits
 from gbuq_core.calibration.widths import SHAPES, Width, choose_own_width, choose_width, stretch
-from gbuq_core.distribution import Distribution, Interval, LogDistribution, student
+from gbuq_core.distribution import Distribution, LogDistribution, PredictsLaw, student
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     check_fit_data,
@@ -76,7 +76,7 @@ def _has_uncertainty(wrapper: CalibratedRegressor) -> bool:
     )
 
 
-class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class CalibratedRegressor(Savable, MetaEstimatorMixin, PredictsLaw, RegressorMixin, BaseEstimator):
     """Make the intervals of a regression hold as many values as they say.
 
     An unfitted ``estimator`` is fitted several times: on the rows of each fold, to see how it does
@@ -87,8 +87,8 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
     ----------
     estimator : estimator
         Any regression of this library with ``predict_distribution``; a CatBoostRegressor with
-        ``loss_function="RMSEWithUncertainty"``; an NGBRegressor with ``Dist=Normal``. It is cloned
-        if it is not fitted.
+        ``loss_function="RMSEWithUncertainty"``; an NGBRegressor, of whose law place and width are
+        read (a log-normal's on the log scale). It is cloned if it is not fitted.
     method : {"scale", "two_clocks", "conformal", "isotonic"}
         "scale": one factor of the std, constant noise beside it, and the shape, by the negative log
         likelihood. "two_clocks":
@@ -340,17 +340,6 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         if parts.shift is not None:
             data, knowledge = self.predict_distribution(X).variance(), np.zeros_like(knowledge)
         return Uncertainty(data + knowledge, data, knowledge)
-
-    def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
-        """The central interval that holds y with this probability: ``(lower, upper)``.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        level : float
-            From 0 to 1.
-        """
-        return self.predict_distribution(X).interval(level)
 
     def check_file(self) -> None:
         """Refuse what no fit makes, and find how the estimator is read."""

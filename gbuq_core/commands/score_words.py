@@ -37,9 +37,10 @@ def model_lines(scored: tables.ScoredTable, no_coverage: str) -> list[str]:
     target = scored.training.target
     scores = tables.written_scores(scored)
     withheld = no_coverage and isinstance(scores, tables.RegressionScores)
+    change = " (--task regression)" if target.reason.endswith(tables.AS_CLASSES) else ""
     return [
         *map(str, scored.questions),
-        f"{target.task.capitalize()} of {target.name}. {target.reason}",
+        f"{target.task.capitalize()} of {target.name}. {target.reason}{change}",
         f"On rows held out: {scores_line(scores, quotes_coverage=not no_coverage)}",
         *([no_coverage] if withheld else []),
     ]

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import check_flag
-from gbuq_core.distribution import Distribution
+from gbuq_core.distribution import Distribution, PredictsLaw
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
 from gbuq_core.ibug.base_models import Rows, check_validation, fit_owned, weigh_rows
@@ -72,7 +72,7 @@ from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice, check_number
 
 
-class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
+class IBUGRegressor(Savable, PredictsLaw, RegressorMixin, BaseEstimator):
     """Instance-based uncertainty: a std for the predictions of any boosted trees.
 
     The affinity of two rows is the number of trees in which they share a leaf (equation 1). The

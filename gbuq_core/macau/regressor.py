@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import begins
 from gbuq_core.compilers import need_kernels
-from gbuq_core.distribution import Distribution, NormalDistribution
+from gbuq_core.distribution import Distribution, NormalDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     TargetScale,
@@ -42,7 +42,7 @@ _FARTHEST = 1e100  # in interquartile ranges; squares times a precision are floa
 _INNER_STD = 128.0
 
 
-class MacauRegressor(RegressorMixin, LeafModels):
+class MacauRegressor(PredictsLaw, RegressorMixin, LeafModels):
     """Random forest with a model in every leaf: data, knowledge and total uncertainty, and novelty.
 
     In each leaf of each tree, a Bayesian linear regression with automatic relevance determination

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import check_same_length
-from gbuq_core.distribution import Distribution, MixtureDistribution
+from gbuq_core.distribution import Distribution, MixtureDistribution, PredictsLaw
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     RowFlags,
@@ -304,7 +304,7 @@ class Draws(NamedTuple):
     noises: np.ndarray
 
 
-class SoftTreeRegression(RegressorMixin, SoftTrees):
+class SoftTreeRegression(PredictsLaw, RegressorMixin, SoftTrees):
     """Base of the two regressors; not for use by itself."""
 
     def _draws(self, n_draws: int, seed: int) -> Draws:

@@ -136,6 +136,19 @@ class Stacked(Savable, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also ``estimator__name`` of the trees: scikit-learn's protocol."""
+        inner = [name for name in params if name.startswith("estimator__")]
+        if inner and params.get("estimator", self.estimator) is None:
+            name = type(self).__name__
+            trees = name.replace("Stacked", "BoostedEnsemble")
+            raise InvalidParameter(
+                f"{inner[0]} is a parameter of the trees, but estimator is None: pass "
+                f"{name}({trees}())."
+            )
+        super().set_params(**params)
+        return self
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
 

@@ -15,6 +15,7 @@ from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.calibration import CalibratedRegressor
 from gbuq_core.calibration.boosters import reader_of
 from gbuq_core.calibration.splits import Split
+from gbuq_core.distribution import PredictsLaw
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
 from gbuq_core.inputs import (
@@ -96,7 +97,7 @@ class _Answers(NamedTuple):
     near: NDArray[np.int64]  # (n, k): the neighbours' places in the pool
 
 
-class StackedRegressor(RegressorMixin, Centred):
+class StackedRegressor(PredictsLaw, RegressorMixin, Centred):
     """The law of y as a weighted mixture of several voices around one tree model.
 
     Voices at a row: the trees' Student t; the residuals of the training rows that share most leaves

@@ -5,6 +5,7 @@ from gbuq_core.tables.changing import (
     change_row,
 )
 from gbuq_core.tables.cleaning import (
+    AS_CLASSES,
     TASKS,
     Prepared,
     Target,
@@ -144,6 +145,7 @@ from gbuq_core.tables.workbook import sheet_names
 
 __all__ = [
     "ADDED_NAMES",
+    "AS_CLASSES",
     "BUILTIN_TABLES",
     "CHANGE_MEANING",
     "CHOSEN_KINDS",

@@ -177,6 +177,9 @@ class TargetValues(NamedTuple):
     notices: tuple[str, ...]
 
 
+AS_CLASSES = "as classes do. If these are amounts, choose regression."
+
+
 def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
     """Infer the task from the target, with the reason.
 
@@ -205,7 +208,7 @@ def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
     if counts and repeated and len(distinct) <= _MOST_CLASSES_IN_NUMBERS:
         return (
             "classification",
-            f"The target counts from {distinct[0]:g} to {distinct[-1]:g}, as classes do.",
+            f"The target counts from {distinct[0]:g} to {distinct[-1]:g}, {AS_CLASSES}",
         )
     return "regression", f"The target holds {len(distinct):,} distinct numbers."
 

@@ -278,6 +278,14 @@ def test_gross_outliers_are_named_and_widen_no_interval_of_the_others():
     assert widths[1] < 1.3 * widths[0]
 
 
+@pytest.mark.parametrize("kind", [StackedRegressor, StackedClassifier])
+def test_a_search_over_the_usual_trees_says_what_to_pass(kind):
+    with pytest.raises(InvalidParameter, match=r"estimator is None: pass Stacked\w+\(Boosted"):
+        kind().set_params(estimator__depth=3)
+    trees = kind(classifier().estimator if kind is StackedClassifier else regressor().estimator)
+    assert trees.set_params(estimator__depth=4, n_jobs=1).estimator.depth == 4
+
+
 def test_weights_count_rows_and_rows_of_weight_0_are_left_out():
     weight = np.r_[np.zeros(30), np.ones(110)]
     some = quiet(regressor(), sample_weight=weight)
