@@ -83,7 +83,7 @@ def follow_mean(
     """
     if not len(path):
         return scale
-    k = 1.01 * float(student(np.zeros(1), np.ones(1), df).quantile(_LEVEL)[0, 0])
+    k = 1.01 * float(student(np.zeros(1), np.ones(1), df).quantile(_LEVEL)[0])
     means, stds = (np.stack(parts) for parts in zip(*path, strict=True))
     away = np.abs(means - loc) / k
     return 0.5 * ((stds - away).max(axis=0) + (stds + away).min(axis=0))
