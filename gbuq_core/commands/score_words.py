@@ -37,7 +37,7 @@ def model_lines(scored: tables.ScoredTable, no_coverage: str) -> list[str]:
     target = scored.training.target
     scores = tables.written_scores(scored)
     withheld = no_coverage and isinstance(scores, tables.RegressionScores)
-    change = " (--task regression)" if target.reason.endswith(tables.AS_CLASSES) else ""
+    change = " That is --task regression." if target.reason.endswith(tables.AS_CLASSES) else ""
     return [
         *map(str, scored.questions),
         f"{target.task.capitalize()} of {target.name}. {target.reason}{change}",

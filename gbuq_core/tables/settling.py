@@ -273,5 +273,5 @@ def _table_size(prepared: Prepared) -> str:
     """Rows, columns and classes in words."""
     sizes = [counted(int(prepared.known.sum()), "row"), counted(prepared.X.shape[1], "column")]
     if prepared.target.classes:
-        sizes.append(counted(len(prepared.target.classes), "class"))
+        sizes.append(counted(len(prepared.target.classes), "class", "classes"))
     return enumerated(sizes)
