@@ -548,7 +548,7 @@ def _summary(
     far, n_rows, n_outside = scorer._far, survey.n_rows, int(total["outside"])
     share = math.nan if far is None else total["unfamiliar"] / n_rows
     drift = scorer.measure_drift(SecondCounts.from_json(total["drift"]))
-    unlike = far is not None and is_unlike(far.estimator, n_rows, share, n_outside)
+    unlike = far is not None and is_unlike(far, n_rows, share, n_outside)
     part = (drift.outside, drift.usual_outside) if far is None else (
         drift.foreign, drift.usual_foreign
     )  # fmt: skip
@@ -579,7 +579,9 @@ def _summary(
             *([] if far is None else lacking_notice(far)),
         ),
         warnings=(*([foreign_sentence(share, n_outside)] if unlike else []), *warnings),
-        no_coverage=coverage_withheld(classes, n_rows, *part, far is not None, unlike),
+        no_coverage=coverage_withheld(
+            classes, n_rows / (far.rows_together if far else 1.0), *part, far is not None, unlike
+        ),
         directory=directory,
         seconds=seconds,
     )  # fmt: skip

@@ -438,9 +438,8 @@ def why_no_coverage(scored: ScoredTable) -> str:
     measured, n = scored.unfamiliarity, len(scored.scored.X)
     classes = scored.training.target.classes
     if measured is not None:
-        return coverage_withheld(
-            classes, n, foreign_share(measured), _usual_foreign(measured), True, measured.is_foreign
-        )
+        part, sure = (foreign_share(measured), _usual_foreign(measured)), measured.is_foreign
+        return coverage_withheld(classes, n / measured.rows_together, *part, True, sure)
     out, usual = np.zeros(n, bool), 0.0
     first = scored.training.X.loc[scored.training.known]
     for feature in scored.training.features:
@@ -451,16 +450,17 @@ def why_no_coverage(scored: ScoredTable) -> str:
 
 
 def coverage_withheld(
-    classes: tuple[str, ...], n: int, share: float, usual: float, measured: bool, sure: bool
+    classes: tuple[str, ...], n: float, share: float, usual: float, measured: bool, sure: bool
 ) -> str:
-    """`why_no_coverage` by the share of n rows, and by how many of them are usual."""
+    """`why_no_coverage` by the share of n rows that are apart, and by how many are usual."""
+    n_apart = max(1, round(n))
     score = "calibration" if classes else "coverage"
     what = (
         "are less familiar than every held-out row of the first"
         if measured
         else ("have a value that the first file does not reach")
     )
-    low = float(binomial_band(round(share * n), n)[0])
+    low = float(binomial_band(round(share * n_apart), n_apart)[0])
     if share <= FOREIGN_SHARE or not (sure or low > usual):
         return ""
     return (
@@ -736,7 +736,7 @@ def _is_foreign(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _usual_foreign(unfamiliarity: TableUnfamiliarity) -> float:
     """The most rows that are usually beyond the largest of n held-out values: each 1 in n + 1."""
-    return 1.0 / (unfamiliarity.estimator.n_ordinary + 1)
+    return 1.0 / (unfamiliarity.estimator.n_ordinary / unfamiliarity.rows_together + 1.0)
 
 
 def _rows_in(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:

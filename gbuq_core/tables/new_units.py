@@ -66,7 +66,8 @@ def find_new_units(
 ) -> NewUnits:
     r"""How to learn from a table where nearly all rows of a second file are of unseen units.
 
-    A column that the user has chosen to use, or to leave out, stays as it is.
+    A column that the user has chosen to use, or to leave out, stays as it is. Where fewer than five
+    units say how much units differ, nothing is decided: the rows are unlike the first file's.
 
     Parameters
     ----------
@@ -105,8 +106,8 @@ def find_new_units(
     split = min(enough, key=found.__getitem__) if enough and plan.split == "random" else ""
     left = [name for name in found if name not in (split, plan.split_column)]
     left = [name for name in left if schema.column(name).used]
-    if not split and not left:
-        return nothing
+    if not split and (not left or plan.split == "random"):
+        return nothing  # too few units say nothing of another: its rows are unlike the first file's
     columns = tuple(
         replace(column, used=False) if column.name in left else column for column in schema.columns
     )

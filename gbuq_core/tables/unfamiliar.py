@@ -50,6 +50,9 @@ class TableUnfamiliarity:
     is_second : bool
         Whether these are rows of a second file.
     seconds : float
+    rows_together : float
+        Rows of a group in the first file, where groups stay together: they are alike, and count as
+        one row in what is usual by chance.
     """
 
     estimator: UnfamiliarityScore
@@ -59,6 +62,7 @@ class TableUnfamiliarity:
     reasons: tuple[Reason | None, ...]
     is_second: bool
     seconds: float
+    rows_together: float = 1.0
 
     @property
     def share_above(self) -> float:
@@ -73,7 +77,7 @@ class TableUnfamiliarity:
         than a tenth of the rows with a value outside the first file's range, and as sure.
         """
         n, n_outside = len(self.rows.score), int((self.n_outside > 0).sum())
-        return self.is_second and is_unlike(self.estimator, n, self.share_above, n_outside)
+        return self.is_second and is_unlike(self, n, self.share_above, n_outside)
 
 
 class Evidence(NamedTuple):
@@ -147,6 +151,7 @@ def measure_unfamiliarity(
         reasons=reasons,
         is_second=is_second,
         seconds=time.perf_counter() - began,
+        rows_together=1.0 if groups is None else len(groups) / len(np.unique(groups)),
     )
 
 
@@ -271,11 +276,12 @@ def say_reason(reason: Reason) -> str:
     return f'{words}, mainly by "{one_line(reason.column, 30)}"' if reason.column else words
 
 
-def is_unlike(estimator: UnfamiliarityScore, n: int, share_above: float, n_outside: int) -> bool:
+def is_unlike(first: TableUnfamiliarity, n: int, share_above: float, n_outside: int) -> bool:
     """Whether n rows are unlike those of the first file; see `TableUnfamiliarity.is_foreign`."""
-    noise = 4.0 * np.sqrt(0.09 / n)
-    usual = float(np.mean(estimator.held_out_outside_ > 0))
-    far = usual + max(0.1, 4.0 * np.sqrt(max(usual * (1.0 - usual), 0.01) / n))
+    n_apart = n / first.rows_together
+    noise = 4.0 * np.sqrt(0.09 / n_apart)
+    usual = float(np.mean(first.estimator.held_out_outside_ > 0))
+    far = usual + max(0.1, 4.0 * np.sqrt(max(usual * (1.0 - usual), 0.01) / n_apart))
     return bool(share_above > 0.1 + max(0.1, noise) or n_outside / n > far)
 
 

@@ -13,6 +13,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.dummy import DummyRegressor
 from tolerances import CANCELLED
 
+from benchmarks import second_files
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.lenses.lens import Seen
@@ -30,6 +31,7 @@ from gbuq_core.tables import (
     read_table,
     row_intervals,
     score_table,
+    shifting,
     with_intervals,
 )
 from gbuq_core.tables.shifting import exchangeability
@@ -108,6 +110,21 @@ def test_honest_files_are_seldom_told_apart_and_equal_rows_never():
         alarms.append(exchangeability(rows, np.arange(200) < 60, seed) <= 0.05)
     assert sum(alarms) <= 3  # 2 in 1,000 by chance
     assert exchangeability(np.zeros((100, 2)), np.arange(100) < 30) == 1.0
+
+
+def test_halves_of_one_shuffle_are_told_apart_as_often_as_chance_says():
+    """Tables of cities, ids, times, words and gaps; `benchmarks.second_files --only halves`."""
+    p_values = np.concatenate([second_files.run_halves(table, 8) for table in range(3)])
+    assert np.sum(p_values < 0.05) <= 5  # of 24: more in 1 of 1,000
+    assert 0.25 <= np.mean(p_values) <= 0.75  # four standard errors
+
+
+def test_weights_that_change_nothing_are_not_advised(moved, monkeypatch):
+    monkeypatch.setattr(shifting, "exchangeability", lambda *args: 0.01)
+    monkeypatch.setattr(shifting, "_log_odds", lambda matrix, *args: np.full(len(matrix), 0.3))
+    shift = measure_shift(moved)
+    assert not can_weigh(shift)
+    assert "weights would change next to nothing, so intervals are not" in describe_shift(shift)
 
 
 def test_what_was_done_is_said_and_what_cannot_be_is_refused(moved, tmp_path, capsys):
