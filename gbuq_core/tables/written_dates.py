@@ -93,7 +93,7 @@ STYLES = (
     _style(
         "year.month.day",
         r"\d{4}\. ?\d{1,2}\. ?\d{1,2}\.?" + _TIME,
-        *_with_times("%Y.%m.%d", "%Y. %m. %d.", "%Y. %m. %d"),
+        *_with_times("%Y.%m.%d", "%Y. %m. %d"),
     ),
     _style(
         "year 年 month 月 day 日",
@@ -119,17 +119,17 @@ STYLES = (
     ),
     _style(
         "day-month-name-year",
-        rf"\d{{1,2}}-{_MONTH}-{_SHORT}{_TIME}",
+        rf"\d{{1,2}}[-/]{_MONTH}[-/]{_SHORT}{_TIME}",
         *_with_times("%d-%b-%Y", "%d-%b-%y"),
     ),
     _style(
         "month-name day, year",
-        rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}",
+        rf"{_MONTH}[ -]\d{{1,2}},?[ -]\d{{4}}{_TIME}",
         *_with_times("%b %d %Y"),
     ),
     _style(
         "year month-name day",
-        rf"\d{{4}}\.? {_MONTH} \d{{1,2}}\.?{_TIME}",
+        rf"\d{{4}}(?:\.? |-){_MONTH}[ -]\d{{1,2}}\.?{_TIME}",
         *_with_times("%Y %b %d", "%Y. %b %d", "%Y. %b %d."),
     ),
     _style(
@@ -140,6 +140,7 @@ STYLES = (
         "%b %d %H:%M:%S GMT %Y",
     ),
     _style("month-name-year", rf"{_MONTH}[- ]{_SHORT}", "%b-%Y", "%b %Y", "%b-%y", "%b %y"),
+    _style("year month-name", rf"\d{{4}}[- ]{_MONTH}", "%Y-%b", "%Y %b"),
     _style("two-digit year-month-day", r"\d{2}-\d{2}-\d{2}", "%y-%m-%d"),
     _style("year-month", r"\d{4}-\d{2}", "%Y-%m"),
     _style("year/month", r"\d{4}/(?:0[1-9]|1[0-2])", "%Y/%m"),
@@ -314,13 +315,24 @@ def dates_apart(days: Iterable[float]) -> list[str]:
     return [str(moment).replace("T", " ") for moment in cut]
 
 
+_ERAS = {"昭和": 1925, "平成": 1988, "令和": 2018}  # the years before they began
+
+
+def _year_of_era(year: re.Match[str]) -> str:
+    return f"{_ERAS[year[1]] + int(year[2].replace('元', '1'))}年"
+
+
+def _unless_a_month(word: re.Match[str]) -> str:
+    return word[0] if month_number(word[0]) else ""
+
+
 # What stands beside the numbers and the month in other languages: weekdays behind, words for year,
 # day and hour, and halves of the day before the hour.
 _AS_ELSEWHERE = (
     (r"(?<=\d)(?:st|nd|rd|th)\b", ""),
     (r"(?i)(?<=\d) (?:de|den|del) (?=\w)|(?<=[.\w]) del? (?=\d)|(?<=\d) d['’](?=\w)", " "),
     (r"(?<=\d) ?(?:г|год[ау]?|року|р|m|d)\.?(?=$|,? )", ""),
-    (r"(?<=\d)(?:\.?,|\.?) (?![A-Z]{3,4}$)[^\W\d_][\w-]{2,14}$", ""),
+    (r"(?<=\d)(?:\.?,|\.?) (?![A-Z]{3,4}$)[^\W\d_][\w-]{2,14}$", _unless_a_month),
     (r"(?<=[ .]\d{4})\.(?=$| \d)", ""),
     (r"(?<=\d) ?π\.?μ\.?", " AM"),
     (r"(?<=\d) ?μ\.?μ\.?", " PM"),
@@ -330,10 +342,12 @@ _AS_ELSEWHERE = (
     (r"(?<=:\d\d) ?(?:Uhr|h|ч)\.?$", ""),
 )
 _IN_ASIA = (
+    (r"(昭和|平成|令和) ?(\d+|元)年", _year_of_era),
     (r" ?[(（][月火水木金土日월화수목금토일](?:曜日?|요일)?[)）]", ""),
     (r" ?(?:[月火水木金土日]曜日?|(?:星期|[周週])[一二三四五六日天]|[월화수목금토일]요일)", ""),
     (r"(?<=[年月년월]) (?=\d)", ""),
     (r"(?<=\d)号", "日"),
+    (r"(?<=[時时點点시分분])( ?)(\d)(?=[分분秒초])", r"\g<1>0\2"),
     (r"(\d{1,2})[時时點点시] ?(\d{1,2})[分분](?: ?(\d{1,2})[秒초])?", r"\1:\2:\3"),
     (r":$", ""),
     (r"[ ,]*(?:午前|上午|오전) ?(\d{1,2}:[\d:]+)", r" \1 AM"),
@@ -416,6 +430,8 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
         left = left.str.replace(r"([A-Za-z]{3,})\.", r"\1", regex=True)
         left = left.str.replace(r"^(\d{1,2})\. ", r"\1 ", regex=True)
         left = left.str.replace(",", "", n=1, regex=False)
+        numbers = r"\1 \2 \3" if style.name[0] in "my" else r"\1-\2-\3"
+        left = left.str.replace(r"^(\w+)[-/](\w+)[-/](\w+)", numbers, regex=True)
     if style.name == "year-week":  # its Monday
         left = left.str.replace(r"^(\d{4})-?W(\d{2})$", r"\1-W\2-1", regex=True)
         left = left.str.replace(r"^(\d{4})-?W(\d{2})-?(\d)$", r"\1-W\2-\3", regex=True)
@@ -425,8 +441,8 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
             left = left.str.replace(
                 rf"^(\d{{4}})[ -]?Q{quarter}$", rf"\1-{3 * quarter - 2:02d}", regex=True
             )
-    if style.name == "day.month.year":
-        left = left.str.replace(r"^(\d+\. ?\d+\. ?\d{4})\.", r"\1", regex=True)
+    if style.name in ("day.month.year", "year.month.day"):
+        left = left.str.replace(r"^(\d+\. ?\d+\. ?\d+)\.", r"\1", regex=True)
     if style.name in ("mmddyyyy", "ddmmyyyy"):
         left = left.str.zfill(8)
     if style.name == "yyyymmddhhmm":
