@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.presentation import one_line, percent, shown
+from gbuq_core.presentation import enumerated, one_line, percent, shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import as_categories, single_chunk
 from gbuq_core.tables.files import Table
@@ -39,6 +39,11 @@ _AMOUNTS = _words(
     "of monthly weekly daily hourly yearly share percent pct charge charges fee amount score "
     "calls"
 )
+# What a time before the first look ends with.
+_STARTS = _words(
+    "diagnosis onset entry baseline enrollment enrolment admission start birth surgery operation "
+    "transplant marriage hire hiring inclusion randomization treatment first menarche"
+)
 _NO_SPANS = _words("overtime daytime nighttime parttime fulltime")
 _AT = re.compile(r"(^|_)(age|years?|days?|months?)_(at|to|until|till)_|(^|_)t_?stop($|_)")
 # What a column's name says that tells who had the event, and what may stand beside it.
@@ -60,7 +65,7 @@ _BESIDE = _words(
 )
 # Names that may mean something else: they are times beside a column with a name such as these.
 _SHORT = _words("t day week month year hour tag woche monat jahr jour an día mes anno")
-_SURE = _words("e event arrest died dead death deceased censored censor cens delta status")
+_SURE = _words("d e event arrest died dead death deceased censored censor cens delta status")
 # Words of values: still at risk at the last look, and not.
 _GOES_ON = _words(
     "0 no n false f alive living censored censor active open current stayed stays employed "
@@ -98,15 +103,23 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
         levels = [_value(level) for level in cells.categories]
         if not _says_who(words, levels, events):
             continue
-        code = _goes_on(words, levels)
         codes = cells.codes[prepared.known]
-        share = float((codes == code).sum() / max((codes >= 0).sum(), 1))
-        if 0.0 < share < 1.0:
+        shares = np.bincount(codes[codes >= 0], minlength=len(levels)) / max((codes >= 0).sum(), 1)
+        code = _goes_on(words, levels)
+        if 0.0 < shares[code] < 1.0:
             used = any(feature.column == column.name for feature in prepared.features)
-            label = one_line(str(cells.categories[code]))
+            told = [
+                f"{one_line(str(cells.categories[k]))} in {percent(shares[k], 1)} of the rows"
+                for k in sorted(range(len(levels)), key=lambda k: k != code)
+            ]
             later = f" {shown(column.name)} is known only afterwards: leave it out." if used else ""
+            # In some tables, "cens" is 1 for those who had the event.
+            either = any(re.fullmatch("cens(or)?s?", word) for word in words)
+            who = (
+                f"{enumerated(told)}. If, in one of them, the" if either else f"{told[0]}. If their"
+            )
             return [
-                f"{shown(column.name)} is {label} in {percent(share, 1)} of the rows. If their "
+                f"{shown(column.name)} is {who} "
                 f"{shown(name)} ended with the last look and not with the event (censored times), "
                 f"the true ones are longer and predictions are too low.{later}"
             ]
@@ -126,7 +139,8 @@ def _is_time(name: str, y: NDArray[np.float64]) -> bool:
     named |= any(word.endswith("time") and word not in _NO_SPANS for word in words)
     are_years = bool(y.min() >= 1500 and y.max() <= 2200)
     times = y.min() >= 0.0 and not are_years and len(np.unique(y)) >= _FEWEST_TIMES
-    return named and times and not _AMOUNTS & {*words}
+    ends = [word for word in words if word not in _SPANS] or words
+    return named and times and not _AMOUNTS & {*words} and ends[-1] not in _STARTS
 
 
 def _says_who(words: list[str], levels: list[str], events: frozenset[str]) -> bool:
@@ -137,6 +151,7 @@ def _says_who(words: list[str], levels: list[str], events: frozenset[str]) -> bo
     )
     if any(ends[0]) and any(ends[1]):
         return True  # such as alive and dead, whatever the column is called
+    words = ["censored" if word.startswith("cens") else word for word in words]
     named = bool(events & {*words}) and {*words} <= _EVENT | _BESIDE
     return named and (len(levels) == 2 or all(level.isdigit() for level in levels))
 

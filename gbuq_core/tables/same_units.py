@@ -48,6 +48,7 @@ _PLACE = "place in time\n"  # a column that no file has
 # Groups: how many, how large, and what their column explains.
 _FEWEST_GROUPS, _FEWEST_NUMBERS, _MOST_GROUPS = 8, 20, 0.5
 _CONSTANT, _BY_CHANCE = 0.85, 0.5  # share of groups in which a block is constant
+_UNEQUAL = 0.6  # std of the sizes of groups, of their mean
 _EXPLAINED = 0.1  # of the variance of the target
 _SMOOTH = 0.3  # correlation of the targets of numbers that follow each other, or 2 standard errors
 _MOST_COLUMNS, _MOST_TRIED = 40, 2
@@ -159,7 +160,7 @@ def ask_about_split(table: Table, training: Prepared, plan: ScorePlan) -> list[S
                 if question is not None:
                     questions.append(question)
                     break
-    return sorted(questions, key=lambda question: -question.apart / question.at_random)
+    return sorted(questions, key=lambda asked: -asked.apart / max(asked.at_random, 1e-300))
 
 
 def _compare(
@@ -314,7 +315,10 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
         explains = n_groups >= _FEWEST_NUMBERS and _explained(
             codes, y, bool(training.target.classes), are_numbers
         )
-        # What is measured may be constant beside another measure; names of units are in no order.
+        if are_numbers:  # units have about as many rows each; what is measured piles up
+            sizes = np.bincount(codes)
+            explains = explains and bool(sizes.std() <= _UNEQUAL * sizes.mean())
+        # What is measured may be constant beside another measure, too.
         if named or explains or (blocks and not are_numbers):
             columns.append((not named, -blocks, len(columns), column.name))
     return [name for *_, name in sorted(columns)][:_MOST_TRIED]

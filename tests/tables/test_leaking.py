@@ -162,13 +162,19 @@ def cut_off(target, column, levels):
         ("Monate", "verstorben", ["nein", "ja"], "nein in 50.0 %"),
         ("T", "E", [0, 1], "0 in 50.0 %"),
         ("duration", "relapse", [0, 1], "0 in 50.0 %"),
+        ("months_on_book", "Attrition", ["Existing Customer", "Attrited"], "Existing Customer in"),
     ],
 )
 def test_times_beside_who_had_the_event_may_be_cut_off(target, column, levels, who):
     (sentence,) = cut_off(target, column, levels)
-    assert sentence.startswith(f'"{column}" is {who} of the rows.')
+    assert sentence.startswith(f'"{column}" is {who}')
     assert f'"{target}"' in sentence
     assert "predictions are too low" in sentence
+
+
+def test_a_name_that_means_either_is_told_with_both_shares():
+    (sentence,) = cut_off("time", "cens", [0, 1, 1, 1])
+    assert "1 in 75.0 % of the rows and 0 in 25.0 % of the rows. If, in one of them" in sentence
 
 
 @pytest.mark.parametrize(
@@ -184,6 +190,7 @@ def test_times_beside_who_had_the_event_may_be_cut_off(target, column, levels, w
         ("days", "prior_failure", [0, 1]),
         ("time", "hand", ["left", "right"]),
         ("T", "failed", [0, 1]),
+        ("age_at_diagnosis", "dead", [0, 1]),
         ("time", "treatment", ["active", "control"]),
     ],
 )

@@ -136,6 +136,14 @@ def test_columns_that_walk_are_asked_about_if_the_target_follows():
     assert asked({**follows, "y": rng.normal(size=400)}) == []
 
 
+def test_units_with_one_class_each_are_asked_about():
+    columns = numbered("hospital", 0.0)
+    columns["y"] = np.where(np.sin(columns["hospital"]) > 0, "high", "low")
+    (question,) = asked(columns, shuffle=True)
+    assert question.column == "hospital"
+    assert question.at_random < 0.02  # the unit tells it
+
+
 def test_units_of_classes_are_told_in_shares():
     columns = units()
     columns["y"] = np.where(columns["y"] > 0, "high", "low")
