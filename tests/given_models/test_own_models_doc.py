@@ -47,7 +47,9 @@ def test_the_python_runs_and_the_command_says_the_same(tmp_path, monkeypatch, ca
         (["--model", "flats.csv"], "The file is no model of CatBoost"),
         (["--drop", "age", "--target", "size"], 'The model needs the column "size"'),
     ):
-        assert main([*command, "--out", "other.csv", *wrong]) == 2
+        pairs = zip(command[2::2], command[3::2], strict=True)
+        usual = [word for pair in pairs if pair[0] not in wrong for word in pair]
+        assert main([*command[:2], *usual, "--out", "other.csv", *wrong]) == 2
         error = capsys.readouterr().err
         assert answer in error
         assert error.count("\n") == 1
