@@ -29,11 +29,11 @@ def find_outliers(y: FloatArray) -> NDArray[np.intp]:
 
 
 def tame_targets(y: FloatArray, outliers: NDArray[np.intp]) -> FloatArray:
-    """Targets (n,) with outliers moved to the nearest ordinary value, for trees to learn from."""
+    """Targets (n,) for trees to learn from: outliers as the nearest ordinary one."""
     if not len(outliers):
         return y
     ordinary = np.delete(y, outliers)
-    return np.clip(y, ordinary.min(), ordinary.max())
+    return np.clip(y, np.nanmin(ordinary), np.nanmax(ordinary))
 
 
 def _far_places(scaled: FloatArray) -> NDArray[np.intp]:

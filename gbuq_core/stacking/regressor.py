@@ -219,8 +219,7 @@ class StackedRegressor(PredictsLaw, RegressorMixin, Centred):
         self.seed_ = draw_seed(self.random_state)
         rows, target = self._read_training(X, table, weight, groups, target)
         self.support_ = find_support(target, self.support)
-        # Trees that are fitted already have learnt from the outliers as they are.
-        self.outliers_ = find_outliers(target) if around is None else np.empty(0, np.intp)
+        self.outliers_ = find_outliers(target)
         tame = tame_targets(target, self.outliers_)
         self.resolution_ = find_resolution(tame)
         weight = rows.weight if rows.weighted else None

@@ -34,6 +34,7 @@ from gbuq_core.tables.predicting import (
     predict_rows,
 )
 from gbuq_core.tables.scoring import ScoredTable, joined
+from gbuq_core.tables.voices import outlying_rows
 from gbuq_core.tables.written_dates import date_part, dates_apart
 from gbuq_core.validation import check_number
 
@@ -171,7 +172,7 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     >>> heavy_rows(score_table(table, "y", plan=ScorePlan(method="sglb", n_trees=20)))
     ['Row 61 has 100 % of the squared error of the 61 rows held out: its "y" is 186, predicted...']
     """
-    sentences = heavy_held(scored.training, held_out(scored))
+    sentences = heavy_held(scored.training, held_out(scored), stacks=scored.plan.stacks)
     if second and scored.protocol == "new_file":
         rows = np.flatnonzero(scored.scored.known)
         classes = scored.training.target.classes
@@ -183,7 +184,9 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     return sentences
 
 
-def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> list[str]:
+def heavy_held(
+    prepared: Prepared, judged: HeldOut, is_new: bool = False, stacks: bool = False
+) -> list[str]:
     """A sentence about rows with most of the squared error, if they are few."""
     target, numbers = prepared.target.name, prepared.row_numbers
     if prepared.target.classes:
@@ -205,16 +208,30 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
     values = [f"{value:,.15g}" for value in judged.y[heavy]]
     predicted = [short(value, 4) for value in judged.predictions.loc[heavy]]
     marker = shown(f"{target}={judged.y[heavy[0]]:.15g}")
+    way = _way_of_learning(prepared, judged.rows[heavy], is_new, stacks)
     return [
         f"{who} {percent(share, 0)} of the squared error of the {len(squares):,} rows "
         f"{'with a target' if is_new else 'held out'}: {'its' if single else 'their'} "
         f"{shown(target)} {'is' if single else 'are'} {enumerated(values)}, predicted as "
-        f"{enumerated(predicted)}. {'It is' if single else 'They are'} "
-        f"{'' if is_new else 'learnt from and '}judged like all others. To leave "
+        f"{enumerated(predicted)}. {way} To leave "
         f"{'a total or a typing error' if single else 'totals or typing errors'} out, delete "
         f"{'the row' if single else 'the rows'} from the file, or enter "
         f"{'its target' if single else 'their targets'} under Missing if (--missing {marker})."
     ]
+
+
+def _way_of_learning(
+    prepared: Prepared, heavy: NDArray[np.int64], is_new: bool, stacks: bool
+) -> str:
+    """What becomes of heavy rows."""
+    them = "It is" if len(heavy) == 1 else "They are"
+    if is_new:
+        return f"{them} judged like all others."
+    if stacks and np.isin(heavy, outlying_rows(prepared)).all():
+        return (
+            f"{them} learnt from as from the nearest ordinary target, and judged like all others."
+        )
+    return f"{them} learnt from and judged like all others."
 
 
 def _classes_never_found(prepared: Prepared, judged: HeldOut, is_new: bool) -> list[str]:

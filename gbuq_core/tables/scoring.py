@@ -85,7 +85,7 @@ from gbuq_core.tables.splitting import (
     check_left,
     hold_out_groups,
 )
-from gbuq_core.tables.voices import describe_law, shares_of_work, stack
+from gbuq_core.tables.voices import describe_law, shares_of_work, stack, tame_rows
 
 if TYPE_CHECKING:
     from gbuq_core.tables.same_units import SplitQuestion
@@ -146,9 +146,10 @@ def _fit_stacked(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
     in_folds = protocol == "out_of_fold" or deals_folds(training)
     n_fits = (plan.n_folds if in_folds else 1) + (protocol == "new_file")
     of_trees, of_law = shares_of_work(training, plan, n_fits)
+    tame = training._replace(y=tame_rows(training))
     with stage(of_trees + of_law):
         with stage(float(n_fits), span=of_trees):
-            fits, models, of_row, whole = _fit_trees(protocol, training, plan.of_trees(), in_folds)
+            fits, models, of_row, whole = _fit_trees(protocol, tame, plan.of_trees(), in_folds)
         groups = [np.flatnonzero(fits.held & (of_row == k)) for k in range(len(models))]
         laws, of_others = stack(training, plan, models, groups, whole)
     if protocol == "new_file":
@@ -699,7 +700,7 @@ def _put_together(
             *renamed,
             *([reason] if reason else []),
             *_clock_notice(plan, fits.clocks, training.split),
-            *describe_law([*fits.models, *(part.model for part in fits.measured)]),
+            *describe_law([*fits.models, *(part.model for part in fits.measured)], training),
             *_few_groups_notice(fits, training.split),
             *flag_notices(predictions),
         ),

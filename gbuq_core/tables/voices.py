@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.lazy import why_missing
-from gbuq_core.presentation import short
+from gbuq_core.presentation import enumerated, short
+from gbuq_core.stacking.outliers import find_outliers, tame_targets
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.plan import ScorePlan
 from gbuq_core.tables.predicting import FittedModel, ListedModel
 
+_MOST_NAMED = 10  # rows with outlying targets
 # Seconds on one core, measured once on tables of 150 to 6,000 rows and 6 to 20 columns: shares of a
 # bar follow from them, and nothing else.
 _PER_TREE, _ROWS_OF_TREE = 1.2e-8, 2000  # a tree, by column and row; what it costs without rows
@@ -27,6 +29,17 @@ def shares_of_work(training: Prepared, plan: ScorePlan, n_fits: int) -> tuple[fl
     n_trees = plan.trees * (1 if plan.ensemble == "virtual" else plan.members)
     of_trees = _PER_TREE * n_fits * n_trees * n_columns * (_ROWS_OF_TREE + n_rows)
     return of_trees, _LAW_TAKES + _PER_ROW * n_rows + _PER_FEW_ROWS * min(n_rows, _FEW_ROWS)
+
+
+def outlying_rows(training: Prepared) -> NDArray[np.intp]:
+    """Places of the rows whose targets lie far outside all others."""
+    known = np.flatnonzero(training.known)
+    return known[:0] if training.target.classes else known[find_outliers(training.y[known])]
+
+
+def tame_rows(training: Prepared) -> NDArray[np.float64]:
+    """Targets (n,) as the trees of a law learn them: gross outliers as the nearest ordinary one."""
+    return tame_targets(training.y, outlying_rows(training))
 
 
 def stack(
@@ -95,8 +108,8 @@ _VOICES = {
 }  # fmt: skip
 
 
-def describe_law(models: Sequence[FittedModel]) -> list[str]:
-    """Who speaks, and which values the target can have."""
+def describe_law(models: Sequence[FittedModel], training: Prepared) -> list[str]:
+    """Who speaks, which values the target can have, and which rows have others than all."""
     law = law_found(models)
     if law is None:
         return []
@@ -116,4 +129,9 @@ def describe_law(models: Sequence[FittedModel]) -> list[str]:
         step = law.resolution
         steps = f" Its values differ by steps of {short(step)}." if step and step == step else ""
         sentences.append(law.support + steps)
+    odd = outlying_rows(training)
+    if len(odd) and len(training.row_numbers):
+        rows = enumerated([f"{number:,}" for number in training.row_numbers[odd[:_MOST_NAMED]]])
+        more = f", and {len(odd) - _MOST_NAMED:,} more" if len(odd) > _MOST_NAMED else ""
+        sentences.append(f"Rows with such targets: {rows}{more}.")
     return sentences
