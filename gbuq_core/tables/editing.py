@@ -33,7 +33,7 @@ from gbuq_core.tables.written_dates import (
     find_date_style,
     read_dates,
 )
-from gbuq_core.tables.written_numbers import BARE, read_numbers
+from gbuq_core.tables.written_numbers import BARE, CLOCK, read_numbers
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.unfamiliarity import Reason
 from gbuq_core.validation import check_number
@@ -325,13 +325,10 @@ def _read_number(column: Column, value: Value) -> float:
             number = float(value.strip()) if "_" not in value else math.nan
         except ValueError:
             # With the column's decimal mark, or with the other one where only that makes a number.
+            units = column.units if column.units in ((), CLOCK) else (*BARE, *column.units)
+            text = trim(pa.array([value]), column.missing)
             for mark in (column.decimal, OTHER[column.decimal]):
-                text = trim(pa.array([value]), column.missing)
-                number = float(
-                    read_numbers(text, mark, (*BARE, *column.units) if column.units else ()).values[
-                        0
-                    ]
-                )
+                number = float(read_numbers(text, mark, units).values[0])
                 if not math.isnan(number):
                     break
     if math.isinf(number):

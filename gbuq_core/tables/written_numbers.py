@@ -181,7 +181,7 @@ def read_clock(texts: pd.Series) -> NDArray[np.float64]:
     hour = hour.where(half.isna(), (hour % 12 + 12 * late).where(hour.between(0, 12)))
     hours = hour + minute.fillna(0.0) / 60 + second.fillna(0.0) / 3600
     stands = (minute.notna() | half.notna()) & (hours <= 24)
-    return hours.where(stands).to_numpy(np.float64)
+    return hours.where(stands).round(5).to_numpy(np.float64)  # a thirtieth of a second
 
 
 def are_clocks(words: Any) -> bool:

@@ -1,6 +1,7 @@
 """Cells as their owners mean them: units, signs, marks, missing words, dates and spellings."""
 
 import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.streaming import open_blocks, survey_file
 from gbuq_core.tables import edit_schema, infer_schema, prepare_new, prepare_training, read_table
 from gbuq_core.tables.columns import one_form
+from gbuq_core.tables.editing import read_cell
 from gbuq_core.tables.written_dates import find_date_style, read_dates
 from gbuq_core.tables.written_numbers import read_numbers
 
@@ -250,7 +252,9 @@ def test_times_of_day_are_hours(form, first):
     table = table_with([form.format(k % 12 + 1, (15 + 7 * k) % 60) for k in COUNT])
     column = infer_schema(table).columns[0]
     assert (column.kind, column.style["unit"]) == ("numeric", "time of day")
-    assert prepare_training(table, infer_schema(table), "y").X["v"][0] == pytest.approx(first)
+    training = prepare_training(table, infer_schema(table), "y")
+    assert training.X["v"][0] == pytest.approx(first)
+    assert read_cell(SimpleNamespace(training=training), "v", form.format(1, 15)) == first
 
 
 @pytest.mark.parametrize("form", ["{0}:{1:02d}", "{0:02d}.{1:02d}.18"])
