@@ -294,9 +294,9 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
     rows = np.flatnonzero(training.known)[:20_000]
     y = training.y[rows]
     columns: list[tuple[bool, int, int, str]] = []
-    aside = [target, *parts_of_time(schema, target)]
-    aside += [name for leak in find_leaks(training) for name in leak.columns]
-    for column in _may_name(schema, aside)[:_MOST_COLUMNS]:
+    possible = _may_name(schema, (target, *parts_of_time(schema, target)))
+    leaks = [name for leak in find_leaks(training) for name in leak.columns] if possible else []
+    for column in [column for column in possible if column.name not in leaks][:_MOST_COLUMNS]:
         try:
             # Numbers are codes in their order.
             by = "time" if column.kind == "numeric" else "group"
@@ -472,7 +472,7 @@ def _has_near_neighbours(training: Prepared, rows: NDArray[np.int64]) -> bool:
         near = (same.mean() - shares @ shares) / max(1.0 - shares @ shares, 1e-9)
         sorted_by = len(np.unique(y)) * 3 >= (~same).sum()
     else:
-        near, sorted_by = _with_next(y), _is_sorted(y)
+        near, sorted_by = _with_next(pd.Series(y).rank().to_numpy(np.float64)), _is_sorted(y)
     if sorted_by:
         return False
     walks = near >= max(_NEIGHBOURS, _BEYOND_CHANCE / np.sqrt(len(y)))
@@ -487,14 +487,13 @@ def _has_near_neighbours(training: Prepared, rows: NDArray[np.int64]) -> bool:
         counts = _counts(numbers) or (steps == {0.0, 1.0} and 1900 <= numbers[0] <= 2100)  # years
         if not counts and ((len(steps) > 1 and _is_sorted(numbers)) or _in_blocks(numbers)):
             return False
-        walks |= not counts and len(steps) > 1 and _with_next(numbers) >= _WALKS
+        walks = walks or (not counts and len(steps) > 1 and _with_next(numbers) >= _WALKS)
     return walks
 
 
 def _with_next(values: NDArray[np.float64]) -> float:
-    """Correlation of the ranks of numbers with those of the next rows."""
-    pairs = pd.Series(values).rank()
-    return float(pairs.corr(pairs.shift()))
+    """Correlation of numbers with those of the next rows; NaN where some are missing."""
+    return float(np.corrcoef(values[1:], values[:-1])[0, 1]) if np.ptp(values) > 0.0 else 0.0
 
 
 def _is_sorted(values: NDArray[np.float64]) -> bool:

@@ -65,7 +65,7 @@ _MEASURES = {
 _PARTS = {
     "year": (r"year|yr|yyyy|jahr|annee|année|anno|ano|año|anio|rok|год|年", 0, 2200),
     "quarter": (r"quarter|qtr|quartal|trimestre|trimester", 1, 4),
-    "month": (r"month|mnth|mon|monat|mois|mese|mes|mês|mm|miesiac|miesiąc|месяц|月", 1, 12),
+    "month": (r"month|mnth|mon|mo|monat|mois|mese|mes|mês|mm|miesiac|miesiąc|месяц|月", 1, 12),
     "week": (r"week|weekofyear|woche|kw|semaine|semana|settimana", 0, 54),
     "day": (r"day|dayofmonth|tag|jour|giorno|dia|día|dd|dzien|dzień|день|日", 1, 366),
     "hour": (r"hour|hr|hh|stunde|heure|ora|hora|godzina|час|时|時", 0, 24),
@@ -145,9 +145,11 @@ def parts_of_time(schema: Schema, target: str) -> list[str]:
 
 def _is_part(words: list[str], named: re.Pattern[str]) -> bool:
     """Whether a name is that of a part of a time: "hr", "pickup_hour", "hour of day"."""
-    if _MEASURES - {"of"} & {*words} and len(words) > 1:
+    if (_MEASURES - {"of"}) & {*words} and len(words) > 1:
         return False
-    ends = words[-1:] + (words[:1] if len(words) == 2 or "of" in words else [])
+    ends = [words[-1], *(words[:1] if len(words) == 2 else [])]
+    if "of" in words[1:-1]:  # the day of a week is no day
+        ends = [words[words.index("of") - 1]] if words[-1] != "week" else []
     return any(named.fullmatch(word) for word in ends if {*words} == {word} or word not in _LONE)
 
 

@@ -17,7 +17,7 @@ from gbuq_core.tables import (
     prepare_training,
     score_table,
 )
-from gbuq_core.tables.splitting import ROW_ORDER, read_split
+from gbuq_core.tables.splitting import ROW_ORDER, parts_of_time, read_split
 
 RNG = np.random.default_rng(0)
 
@@ -188,6 +188,22 @@ def test_parts_of_a_time_are_one_time():
     unnamed = {"c": 1960 + months // 12, "d": months % 12 + 1, **walk(600)}
     (question,) = asked(unnamed)
     assert (question.split, question.column) == ("time", ROW_ORDER)
+
+
+@pytest.mark.parametrize(
+    ("names", "parts"),
+    [
+        ("num_min_points num_day_x day_rate", ""),
+        ("temp_min year_built_min hour_total", ""),
+        ("pickup_year pickup_hour", "pickup_year pickup_hour"),
+        ("hour_of_day YrSold day_of_week", "YrSold hour_of_day"),
+        ("year min hour", "year hour min"),
+    ],
+)
+def test_parts_of_a_time_are_words_of_names(names, parts):
+    columns = {name: np.arange(80) % 4 + 1 for name in names.split()}
+    schema = infer_schema(as_table(pd.DataFrame({**columns, "y": np.arange(80) / 7})))
+    assert parts_of_time(schema, "y") == parts.split()
 
 
 def test_nothing_is_asked_where_both_ways_come_to_the_same():
