@@ -45,7 +45,7 @@ def add_intervals(add: Callable[..., Any], by_group: bool = True) -> None:
     add(
         "--conformal",
         action="store_true",
-        help="intervals as wide as the held-out rows need; "
+        help="each end of an interval as far away as the held-out rows need; "
         "-inf and inf where there are too few rows; for a regression",
     )
     if by_group:

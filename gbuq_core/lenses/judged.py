@@ -80,7 +80,7 @@ CONFORMAL = Knob(
     "switch",
     False,
     group="page",
-    help="On: intervals are as wide as held-out rows need, whatever their law. Also in the "
+    help="On: each end is as far away as held-out rows need, whatever the law. Also in the "
     "downloads. Trains nothing.",
 )
 EACH = Knob(
