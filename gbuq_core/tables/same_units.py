@@ -472,7 +472,8 @@ def _has_near_neighbours(training: Prepared, rows: NDArray[np.int64]) -> bool:
         near = (same.mean() - shares @ shares) / max(1.0 - shares @ shares, 1e-9)
         sorted_by = len(np.unique(y)) * 3 >= (~same).sum()
     else:
-        near, sorted_by = _with_next(pd.Series(y).rank().to_numpy(np.float64)), _is_sorted(y)
+        ranks = np.asarray(pd.Series(y).rank(), np.float64)
+        near, sorted_by = _with_next(ranks), _is_sorted(y)
     if sorted_by:
         return False
     walks = near >= max(_NEIGHBOURS, _BEYOND_CHANCE / np.sqrt(len(y)))
