@@ -228,9 +228,7 @@ def _way_of_learning(
     if is_new:
         return f"{them} judged like all others."
     if stacks and np.isin(heavy, outlying_rows(prepared)).all():
-        return (
-            f"{them} learnt from as from the nearest ordinary target, and judged like all others."
-        )
+        return f"{them} learnt from as the nearest ordinary target, and judged like all others."
     return f"{them} learnt from and judged like all others."
 
 

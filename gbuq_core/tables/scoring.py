@@ -85,7 +85,7 @@ from gbuq_core.tables.splitting import (
     check_left,
     hold_out_groups,
 )
-from gbuq_core.tables.voices import describe_law, shares_of_work, stack, tame_rows
+from gbuq_core.tables.voices import describe_law, shares_of_work, stack, tamed
 
 if TYPE_CHECKING:
     from gbuq_core.tables.same_units import SplitQuestion
@@ -146,26 +146,25 @@ def _fit_stacked(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
     in_folds = protocol == "out_of_fold" or deals_folds(training)
     n_fits = (plan.n_folds if in_folds else 1) + (protocol == "new_file")
     of_trees, of_law = shares_of_work(training, plan, n_fits)
-    tame = training._replace(y=tame_rows(training))
     with stage(of_trees + of_law):
         with stage(float(n_fits), span=of_trees):
-            fits, models, of_row, whole = _fit_trees(protocol, tame, plan.of_trees(), in_folds)
+            fits, models, of_row, whole = _fit_trees(protocol, tamed(training), plan, in_folds)
         groups = [np.flatnonzero(fits.held & (of_row == k)) for k in range(len(models))]
         laws, of_others = stack(training, plan, models, groups, whole)
     if protocol == "new_file":
         assert of_others is not None
         measured = tuple(map(Measured, laws, groups))
-        none = np.zeros(0, np.int64)
-        return Fits((of_others,), none, None, None, measured, fits.clocks, fits.held)
+        return Fits((of_others,), np.zeros(0, int), None, None, measured, fits.clocks, fits.held)
     if of_others is None:
         return fits._replace(models=tuple(laws))
     return fits._replace(models=(of_others, *laws), model_of_row=of_row + 1)
 
 
 def _fit_trees(
-    protocol: str, training: Prepared, trees: ScorePlan, in_folds: bool
+    protocol: str, training: Prepared, plan: ScorePlan, in_folds: bool
 ) -> tuple[Fits, list[FittedModel], NDArray[np.int64], FittedModel | None]:
     """The trees, those that laws stand around, which of these has not seen a row, and the whole."""
+    trees = plan.of_trees()
     if in_folds:
         with stage(1.0, span=float(trees.n_folds)):
             fits = _out_of_fold(training, trees, parts=1)

@@ -37,9 +37,9 @@ def outlying_rows(training: Prepared) -> NDArray[np.intp]:
     return known[:0] if training.target.classes else known[find_outliers(training.y[known])]
 
 
-def tame_rows(training: Prepared) -> NDArray[np.float64]:
-    """Targets (n,) as the trees of a law learn them: gross outliers as the nearest ordinary one."""
-    return tame_targets(training.y, outlying_rows(training))
+def tamed(training: Prepared) -> Prepared:
+    """The rows as the trees of a law learn them: outlying targets as the nearest ordinary one."""
+    return training._replace(y=tame_targets(training.y, outlying_rows(training)))
 
 
 def stack(
