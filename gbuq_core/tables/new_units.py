@@ -117,8 +117,9 @@ def find_new_units(
         notices.append(
             f"At least {percent(_NEARLY_ALL, 0)} of the second file's rows have a value of "
             f"{shown(split)} that the first file does not have. So the rows of one such value stay "
-            "together: the scores and the widths of intervals are those for new ones. To have the "
-            f"rows dealt at random, choose to use the column (--use {shown(split)})."
+            "together: the scores and the widths of intervals are those for new ones. To deal the "
+            f"rows at random, leave the column out yourself (--drop {shown(split)}), or insist on "
+            f"it (--use {shown(split)})."
         )
     if left:
         notices.append(

@@ -57,7 +57,7 @@ def _drift_lines(view: View, trained: Trained, values: SimpleNamespace) -> list[
 def warn_of_second(view: View, trained: Trained, values: SimpleNamespace) -> None:
     """Say above all else what a second file is like, and that it is unlike the first."""
     measured = view.scored.unfamiliarity
-    lines = _drift_lines(view, trained, values)
+    lines = [*view.scored.new_units, *_drift_lines(view, trained, values)]
     if measured is not None and measured.is_foreign:
         show_notice([foreign_notice(measured), *lines], "foreign", tone="error")
     elif lines:
