@@ -42,8 +42,9 @@ _ZONES = {
 _ZONE = rf"(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
 _TIME = rf"(?:,?[T ]{_CLOCK}{_ZONE})?"
 
-# The months of 50 languages as the CLDR has them, long and short, without accents, each month on a
-# line. Croatian is not there, whose listopad is October and not November.
+# The months of 50 languages in the Unicode CLDR (Unicode License V3; babel's Locale(...).months),
+# long and short, without accents, each month on a line. Croatian is not there, whose listopad is
+# October and not November.
 _MONTHS = Path(__file__).with_name("months.txt")
 
 
@@ -148,17 +149,19 @@ STYLES = (
     _style("month.year", r"(?:0[1-9]|1[0-2])\.(?:19|20)\d{2}", "%m.%Y"),
     _style("year-quarter", r"(?:\d{4}[ -]?Q[1-4]|Q[1-4][ /-]?\d{4})", "%Y-%m"),
     _style("year-week", r"\d{4}-?W\d{2}(?:-?[1-7])?", "%G-W%V-%u"),
-    _style("yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"),
+    _style(
+        "yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\.0+)?", "%Y%m%d"
+    ),
     # Leading zeros are lost where they were numbers.
     _style(
         "mmddyyyy",
-        r"(?:0?[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:19|20)\d{2}",
+        r"(?:0?[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:19|20)\d{2}(?:\.0+)?",
         "%m%d%Y",
         day_first=False,
     ),
     _style(
         "ddmmyyyy",
-        r"(?:0?[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}",
+        r"(?:0?[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}(?:\.0+)?",
         "%d%m%Y",
         day_first=True,
     ),
@@ -443,8 +446,8 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
             )
     if style.name in ("day.month.year", "year.month.day"):
         left = left.str.replace(r"^(\d+\. ?\d+\. ?\d+)\.", r"\1", regex=True)
-    if style.name in ("mmddyyyy", "ddmmyyyy"):
-        left = left.str.zfill(8)
+    if style.name.endswith(("yyyy", "mmdd")):
+        left = left.str.replace(r"\.0+$", "", regex=True).str.zfill(8)
     if style.name == "yyyymmddhhmm":
         left = left.str.replace(r"^(\d{8})T?(\d{4})(\d\d)?Z?$", r"\1\2\3", regex=True)
         left = left.str.replace(r"^(\d{12})$", r"\g<1>00", regex=True)

@@ -232,9 +232,10 @@ def test_dates_of_eight_digits(form, style):
     first = datetime.date(2018, 1, 2)
     days = [first + datetime.timedelta(17 * k) for k in COUNT]
     numbers = [int(day.strftime(form)) for day in days]  # without the first zero
-    column = schema_of(numbers).columns[0]
-    assert (column.kind, column.date_style) == ("date", style)
-    assert column.limits == (str(days[0]), str(days[-1]))
+    for cells in (numbers, [f"{number}.0" for number in numbers]):
+        column = schema_of(cells).columns[0]
+        assert (column.kind, column.date_style) == ("date", style)
+        assert column.limits == (str(days[0]), str(days[-1]))
 
 
 @pytest.mark.parametrize(
