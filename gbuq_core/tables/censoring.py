@@ -153,7 +153,8 @@ def _says_who(words: list[str], levels: list[str], events: frozenset[str]) -> bo
         return True  # such as alive and dead, whatever the column is called
     words = ["censored" if word.startswith("cens") else word for word in words]
     named = bool(events & {*words}) and {*words} <= _EVENT | _BESIDE
-    return named and (len(levels) == 2 or all(level.isdigit() for level in levels))
+    known = bool({*levels} & (_GOES_ON | _ENDED)) and len(levels) == 2
+    return named and (known or all(level.isdigit() for level in levels))
 
 
 def _goes_on(words: list[str], levels: list[str]) -> int:

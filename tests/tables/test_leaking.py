@@ -192,6 +192,7 @@ def test_a_name_that_means_either_is_told_with_both_shares():
         ("T", "failed", [0, 1]),
         ("age_at_diagnosis", "dead", [0, 1]),
         ("time", "treatment", ["active", "control"]),
+        ("wait_days", "status", ["gold", "silver"]),
     ],
 )
 def test_other_targets_and_ordinary_flags_are_not_warned_of(target, column, levels):
