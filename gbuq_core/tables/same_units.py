@@ -3,8 +3,8 @@
 Rows of one unit are alike, and so are rows that follow each other in time. Which column names the
 units is found by its name and the data: its levels explain blocks of other columns, or much of the
 target. What is measured, and what gives the target away, names no units. Small models that are
-judged in both ways say what it changes; they know the unit, or the place in time. The split of the rows is never changed by
-this; the result asks.
+judged in both ways say what it changes; they know the unit, or the place in time. The split of the
+rows is never changed by this; the result asks.
 """
 
 from __future__ import annotations
