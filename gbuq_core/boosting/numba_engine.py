@@ -48,6 +48,7 @@ from gbuq_core.trees.forest_kernels import (
 )
 from gbuq_core.trees.growing_kernels import BinnedRows, TreeScratch, make_tree_scratch
 
+_FLAT = 200  # columns of one value, and as many as of more, are worth leaving out
 _CHUNK_SECONDS = 0.02  # between two looks at whether anybody still wants the result
 # Number of outputs for which a kernel with unrolled loops is compiled; others share a general one.
 _UNROLLED_OUTPUTS = (2, 3)
@@ -197,8 +198,12 @@ def fit(
     need_kernels("bins", _FITTING.get(n_classes, "softmax"))
     bins = fit_bins(matrix, is_category, plan.max_bins, weight, n_jobs)
     columns = apply_bins(bins, matrix, n_jobs)
+    parting, read = bins, np.flatnonzero((bins.n_codes > 2) | bins.is_category | bins.has_missing)
+    if bins.n_codes.size > 2 * max(1, len(read)) + _FLAT:  # those of one value take time, too
+        parting = Bins(tuple(bins.borders[k] for k in read), *(part[read] for part in bins[1:]))
+        columns, signs = columns[read], None if signs is None else signs[read]
     cells = merge_rows(columns, always=weight is not None) or single_cells(columns)
-    rows = binned_rows(bins, cells)
+    rows = binned_rows(parting, cells)
     n_counted = count_weighted(n_rows, weight)
     langevin = langevin_numbers(plan, n_counted)
     numbers = StepNumbers(
@@ -241,6 +246,10 @@ def fit(
     )
     trained = spread_map(train_model, training, range(plan.n_models), n_jobs)
     forests, traces = zip(*trained, strict=True)
+    if parting is not bins:
+        forests = tuple(
+            forest._replace(features=read.astype(np.int16)[forest.features]) for forest in forests
+        )
     return NumbaModels(forests, bins, start, langevin.decay, len(cells.codes), traces)
 
 

@@ -52,6 +52,8 @@ from gbuq_core.uncertainty import (
 if TYPE_CHECKING:
     from gbuq_core.stacking.law import StackedDistribution
 
+from gbuq_core.unfamiliarity.rows import find_promising
+
 
 class RowsJudged(NamedTuple):
     """What a method says about n rows."""
@@ -453,7 +455,20 @@ def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> An
     estimator = make_estimator(plan, prepared)
     y = prepared.y[rows]
     X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
+    X = _read_promising(X, y, len(prepared.target.classes))
     return estimator.fit(X, y if prepared.target.task == "regression" else y.astype(np.int64))
+
+
+def _read_promising(X: pd.DataFrame, y: NDArray[np.float64], n_classes: int) -> pd.DataFrame:
+    """A table of more columns than rows, in which numbers that tell trees little have one value."""
+    numbers = X.select_dtypes("number").columns
+    values = X[numbers].to_numpy(np.float64)
+    read = find_promising(values, y, n_classes)
+    if read.all():
+        return X
+    left = numbers[~read]
+    flat = pd.DataFrame(np.where(np.isnan(values[:, ~read]), np.nan, 0.0), X.index, left)
+    return pd.concat([X.drop(columns=left), flat], axis=1)[X.columns]
 
 
 def predict_rows(

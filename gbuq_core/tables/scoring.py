@@ -86,6 +86,7 @@ from gbuq_core.tables.splitting import (
     hold_out_groups,
 )
 from gbuq_core.tables.voices import describe_law, shares_of_work, stack, tamed
+from gbuq_core.unfamiliarity.rows import MOST_COLUMNS
 
 if TYPE_CHECKING:
     from gbuq_core.tables.same_units import SplitQuestion
@@ -722,9 +723,11 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     wide = arguments(plan, n_features)
     if (plan.listed and not plan.stacks) or wide == arguments(plan, 1):
         return []
+    most = max(MOST_COLUMNS, int(training.known.sum()))
+    fewer = f" They read the {most:,} numbers that go with the target most in their own rows."
     return [
         f"With {n_features:,} features, trees have depth {wide['depth']} and each feature has "
-        f"{wide['max_bins']} bins. This keeps the training time short."
+        f"{wide['max_bins']} bins.{fewer * (n_features > most)} This keeps the training time short."
     ]
 
 

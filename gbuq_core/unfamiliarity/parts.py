@@ -22,6 +22,7 @@ from gbuq_core.unfamiliarity.rows import (
     Columns,
     EncodedRows,
     Space,
+    find_promising,
     find_strange,
     matrix_columns,
     point_columns,
@@ -252,7 +253,11 @@ class AffinityPart:
         }
         with shared_threads(learning.n_jobs) as number:
             quiet = {"verbosity": -1, "num_threads": number}
-            data = lightgbm.Dataset(learning.rows.matrix, label=y, params=quiet)
+            # Columns of one value alone take no time.
+            read = find_promising(learning.rows.matrix, learning.y, n_classes)
+            matrix = learning.rows.matrix
+            matrix = matrix if read.all() else np.where(read, matrix, 0.0)
+            data = lightgbm.Dataset(matrix, label=y, params=quiet)
             self._booster = lightgbm.train(
                 {**settings, "num_threads": number},
                 data,

@@ -17,9 +17,11 @@ from gbuq_core import (
     StackedClassifier,
     StackedRegressor,
 )
+from gbuq_core.boosting import numba_engine
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics import log_scores
 from gbuq_core.stacking import base
+from gbuq_core.unfamiliarity.rows import MOST_COLUMNS, find_promising
 
 OWN = {"n_members": 2, "n_trees": 30, "depth": 3, "random_state": 0}
 LGB = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}
@@ -418,3 +420,34 @@ def test_classes_of_a_smooth_border_gain_from_the_process():
     trees = model.estimator_.predict_proba(rows[160:])
     trees = trees[np.arange(240), labels[160:].astype(int)]
     assert -np.log(own).mean() < -np.log(trees).mean()
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_of_more_columns_than_rows_those_are_read_that_go_with_the_target(n_classes):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(60, 900))
+    wide[rng.random(wide.shape) < 0.05] = np.nan
+    wide[:, 5] = 1.0
+    y = np.nan_to_num(wide[:, 700] - wide[:, 3])
+    codes = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / max(n_classes, 1)), y)
+    read = find_promising(wide, codes if n_classes else y, n_classes)
+    assert read.sum() == MOST_COLUMNS
+    assert read[[700, 3]].all()
+    assert not read[5]
+    assert find_promising(wide[:, :MOST_COLUMNS], y).all()
+    many = np.tile(wide, (16, 1))
+    assert find_promising(many, np.tile(y, 16)).all()  # more rows than columns
+
+
+@pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
+def test_columns_of_one_value_take_no_time_and_change_nothing(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    flat = np.zeros((60, 500))
+    flat[:, [3, 77, 400]] = rng.normal(size=(60, 3))
+    flat[4, 77] = np.nan
+    trees = kind(n_members=2, n_trees=20, depth=3, stopping=None, random_state=0, random_strength=0)
+    target = flat[:, 400] > 0.0
+    few = quiet(trees, flat, target).predict_members(flat)
+    assert set(np.flatnonzero(trees.feature_importances_)) <= {3, 77, 400}
+    monkeypatch.setattr(numba_engine, "_FLAT", 10_000)
+    np.testing.assert_array_equal(quiet(trees, flat, target).predict_members(flat), few)
