@@ -52,7 +52,7 @@ from gbuq_core.uncertainty import (
 if TYPE_CHECKING:
     from gbuq_core.stacking.law import StackedDistribution
 
-from gbuq_core.unfamiliarity.rows import find_promising
+from gbuq_core.unfamiliarity.rows import MOST_COLUMNS, find_promising
 
 
 class RowsJudged(NamedTuple):
@@ -469,6 +469,20 @@ def _read_promising(X: pd.DataFrame, y: NDArray[np.float64], n_classes: int) -> 
     left = numbers[~read]
     flat = pd.DataFrame(np.where(np.isnan(values[:, ~read]), np.nan, 0.0), X.index, left)
     return pd.concat([X.drop(columns=left), flat], axis=1)[X.columns]
+
+
+def width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
+    """That a wide table gets simpler trees."""
+    n_features = training.X.shape[1]
+    wide = arguments(plan, n_features)
+    if (plan.listed and not plan.stacks) or wide == arguments(plan, 1):
+        return []
+    most = max(MOST_COLUMNS, int(training.known.sum()))
+    fewer = f" They read the {most:,} numbers that go with the target most in their own rows."
+    return [
+        f"With {n_features:,} features, trees have depth {wide['depth']} and each feature has "
+        f"{wide['max_bins']} bins.{fewer * (n_features > most)} This keeps the training time short."
+    ]
 
 
 def predict_rows(

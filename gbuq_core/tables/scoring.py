@@ -39,7 +39,6 @@ from gbuq_core.jobs import check_memory, stage
 from gbuq_core.parallel import outer_map, spread_map
 from gbuq_core.presentation import counted, shown
 from gbuq_core.resources import allowed_n_jobs
-from gbuq_core.settings import arguments
 from gbuq_core.tables.cleaning import Prepared, prepare_new
 from gbuq_core.tables.clocks import (
     TableClocks,
@@ -63,6 +62,7 @@ from gbuq_core.tables.predicting import (
     held_out_fifth,
     predict_rows,
     stops_early,
+    width_notice,
 )
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.tables.settling import (
@@ -86,7 +86,6 @@ from gbuq_core.tables.splitting import (
     hold_out_groups,
 )
 from gbuq_core.tables.voices import describe_law, shares_of_work, stack, tamed
-from gbuq_core.unfamiliarity.rows import MOST_COLUMNS
 
 if TYPE_CHECKING:
     from gbuq_core.tables.same_units import SplitQuestion
@@ -672,7 +671,7 @@ def _put_together(
     frame, added, renamed = assemble_output(
         new or table, scored, predictions, fits.fold, fits.in_training
     )
-    notices = [*table.notices, *training.notices, *_width_notice(plan, training)]
+    notices = [*table.notices, *training.notices, *width_notice(plan, training)]
     if new is not None:
         notices += [f"Second file: {notice}" for notice in new.notices]
         notices += scored.notices
@@ -714,20 +713,6 @@ def _scale_notice(plan: ScorePlan, new: Prepared) -> list[str]:
     return [
         f"{counted(n_rows, 'target')} of the second file {'is' if n_rows == 1 else 'are'} not "
         "positive, which a log scale holds for impossible: the NLL counts each as 1 in a trillion."
-    ]
-
-
-def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
-    """That a wide table gets simpler trees."""
-    n_features = training.X.shape[1]
-    wide = arguments(plan, n_features)
-    if (plan.listed and not plan.stacks) or wide == arguments(plan, 1):
-        return []
-    most = max(MOST_COLUMNS, int(training.known.sum()))
-    fewer = f" They read the {most:,} numbers that go with the target most in their own rows."
-    return [
-        f"With {n_features:,} features, trees have depth {wide['depth']} and each feature has "
-        f"{wide['max_bins']} bins.{fewer * (n_features > most)} This keeps the training time short."
     ]
 
 
