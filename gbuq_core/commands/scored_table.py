@@ -108,7 +108,7 @@ def _trained(options: argparse.Namespace) -> Scoring:
     column, scored = getattr(options, "conformal_by", None), _cut(scored, options)
     by = None if column is None else tables.own_groups(scored, column, table)
     shift, weighted = None, getattr(options, "conformal_shift", False)
-    if weighted:
+    if weighted and not (scored.new_units and tables.why_no_shift(scored)):  # which is said
         measured = tables.measure_shift(scored, scored.plan.seed)
         shift = measured if tables.can_weigh(measured) else None
     conformal = options.conformal or by is not None or weighted

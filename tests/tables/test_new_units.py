@@ -89,6 +89,8 @@ def test_intervals_hold_for_new_units_and_it_is_said(tmp_path, capsys):
     out = pd.read_csv(files[2])
     # Forty units: three standard errors of a share of .9 are .14.
     assert 0.76 <= out.y.between(out.lower_90, out.upper_90).mean() <= 0.99
+    assert main([*asked, "--conformal-shift"]) == 0  # there is nothing to weigh
+    assert "Rows are held out by groups" in capsys.readouterr().out
     assert main([*asked, "--use=land"]) == 0
     out = pd.read_csv(files[2])
     assert out.y.between(out.lower_90, out.upper_90).mean() < 0.6
