@@ -35,6 +35,7 @@ LARGEST_WEIGHT = 20.0  # and 1 / 20 is the smallest
 _ALIKE = 0.99  # share of the held-out rows: weights that leave more of them change nothing
 _FEWEST_ROWS = 20  # of a file
 _N_FOLDS = 5
+_LEAF_ROWS = 40  # and an eighth of fewer than 320 rows, which would not be split at all
 _MOST_LEARNT = 20_000  # rows of both files that a classifier learns from
 
 
@@ -207,7 +208,7 @@ def _log_odds(
         model = HistGradientBoostingClassifier(
             max_iter=50,
             max_leaf_nodes=8,
-            min_samples_leaf=40,
+            min_samples_leaf=min(_LEAF_ROWS, max(5, len(learnt) // 8)),
             l2_regularization=10.0,
             early_stopping=False,
             random_state=seed,
