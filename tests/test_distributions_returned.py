@@ -131,6 +131,7 @@ def test_ends_and_quantiles_are_those_of_the_law_and_rows_keep_their_names(name)
     np.testing.assert_allclose(
         model.predict_quantiles(NEW, [0.1, 0.9]), law.quantile([0.1, 0.9]), rtol=SAME_SUM
     )
+    assert model.predict_quantiles(NEW, 0.3).shape == (len(NEW),)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fitted without names of columns
         framed = model.predict_distribution(named)

@@ -497,10 +497,13 @@ class IBUGRegressor(Savable, PredictsLaw, RegressorMixin, BaseEstimator):
     ) -> FloatArray:
         """Quantiles of every row's posterior at ``levels`` (m,) in (0, 1): (n_samples, m).
 
+        Of one number they are (n_samples,).
+
         ``choices`` as for `predict_posterior`.
         """
         parts = self._each_posterior(X, posterior, **choices)
-        return np.concatenate([quantile(fitted, levels) for fitted in parts])
+        found = np.concatenate([quantile(fitted, levels) for fitted in parts])
+        return found if np.ndim(levels) else found[:, 0]
 
     def score_families(
         self,
