@@ -82,7 +82,7 @@ _COLUMN = record(
     range=or_null(row_of(NUMBER, NUMBER)),
     missing_words=list_of(row_of(TEXT, _COUNT)),
     spellings=list_of(row_of(TEXT, TEXT)),
-    remarks=list_of(row_of(one_of(REMARKS), TEXT)),
+    remarks=list_of(row_of(one_of((*REMARKS, "codes")), TEXT)),
 )
 _SETTINGS = parts(
     source=_SOURCE,

@@ -363,7 +363,7 @@ ASKED = {
     "predict": (), "predict_members": (), "predict_uncertainty": (), "predict_proba": (),
     "predict_knowledge": (), "score_novelty": (), "explain_novelty": (), "predict_intervals": (),
     "judge": (), "find_outside": (), "leaf_density": (), "inspect_rows": (), "tree_picture": (),
-    "staged_members": (), "predict_interval": (0.8,), "kneighbors": (4,), "scale_path": ([2, 3],),
+    "staged_members": (), "kneighbors": (4,), "scale_path": ([2, 3],),
     "sample_functions": (3,), "find_neighborhood": (5,), "leaf_indices": (),
 }  # fmt: skip
 KNOWN = (
