@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol, TypeVar
 
 from gbuq_core.errors import Cancelled
@@ -32,6 +32,8 @@ Shared = TypeVar("Shared")
 
 _LOWER = 10  # of the scheduler's steps; a page's thread then gets nine times the time of a fit's
 _PAGES_FIRST = threading.Event()
+_HOLDING = threading.Lock()
+_LIMITS: list[Any] = []  # of BLAS: the limit, and one more for each who wants it
 
 
 def step_back(steps: int) -> None:
@@ -221,3 +223,41 @@ def outer_map(
     """
     work = list(items)
     return parallel_map(fn, work, max(1, len(work)) if is_elsewhere() else n_jobs)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread for small matrices: more wait for each other, and change the order of sums.
+
+    The limit is the process's: it stays until the last of those who want it at once has gone.
+    """
+    with _HOLDING:
+        if not _LIMITS:
+            _let_this_thread_set()
+            _LIMITS.append(_libraries().limit(limits=1, user_api="blas"))
+        _LIMITS.append(None)
+    try:
+        yield
+    finally:
+        with _HOLDING:
+            _LIMITS.pop()
+            if len(_LIMITS) == 1:
+                _let_this_thread_set()
+                _LIMITS.pop().restore_original_limits()
+
+
+def _let_this_thread_set() -> None:
+    """From 3.7 on, threadpoolctl ignores all threads but the first that has set a limit."""
+    from threadpoolctl import OpenBLASController
+
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    """The process's libraries with threads; to look for them takes 10 ms."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

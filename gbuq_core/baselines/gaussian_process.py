@@ -7,17 +7,12 @@ with the marginal likelihood (5.8) and its gradient from scikit-learn.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
-from threading import Lock
 from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import IntervalParts
@@ -28,6 +23,7 @@ from gbuq_core.jobs import advance, check_memory, stage
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.contents import check_arrays, library_name, require
+from gbuq_core.parallel import one_blas_thread
 
 MAX_GP_ROWS = 5000  # time grows with the cube
 _JITTER = 1e-8
@@ -242,41 +238,3 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         self._kernel, self._X = fitted.kernel_, X
         self._lower, self._weights = fitted.L_, fitted.alpha_
         self.log_marginal_likelihood_ = -float(best.fun)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """One thread for small matrices: more wait for each other, and change the order of sums.
-
-    The limit is the process's: it stays until the last of those who want it at once has gone.
-    """
-    with _HOLDING:
-        if not _LIMITS:
-            _let_this_thread_set()
-            _LIMITS.append(_libraries().limit(limits=1, user_api="blas"))
-        _LIMITS.append(None)
-    try:
-        yield
-    finally:
-        with _HOLDING:
-            _LIMITS.pop()
-            if len(_LIMITS) == 1:
-                _let_this_thread_set()
-                _LIMITS.pop().restore_original_limits()
-
-
-def _let_this_thread_set() -> None:
-    """From 3.7 on, threadpoolctl ignores all threads but the first that has set a limit."""
-    release = getattr(OpenBLASController, "clear_controlling_thread", None)
-    if release is not None:
-        release(force=True)
-
-
-_HOLDING = Lock()
-_LIMITS: list[Any] = []  # the limit, and one more for each who wants it
-
-
-@lru_cache(maxsize=1)
-def _libraries() -> ThreadpoolController:
-    """The process's libraries with threads; to look for them takes 10 ms."""
-    return ThreadpoolController()

@@ -104,7 +104,7 @@ class Centred(Stacked):
             mine = np.flatnonzero(np.isin(few, split.held))
             trees = self._fit_fold(whole, rows, y, k, np.intersect1d(split.fitted, known))
             law = trees.predict_distribution(take_rows(rows.X, few[mine]))
-            below[mine] = np.stack([law.cdf(np.full(len(mine), at)) for at in points], axis=1)
+            below[mine] = law.cdf(np.broadcast_to(points, (len(mine), len(points))))
         lost = np.square(below - judged.ahead) @ judged.widths
         stacked = judged.crps(np.broadcast_to(self._weights[:, None], judged.masses.shape))
         weight = judged.weight[: len(few)]

@@ -18,9 +18,9 @@ from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from gbuq_core.baselines.gaussian_process import one_blas_thread
 from gbuq_core.jobs import advance, stage
 from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.parallel import one_blas_thread
 
 FloatArray = NDArray[np.float64]
 

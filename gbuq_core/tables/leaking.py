@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.metrics import auroc
+from gbuq_core.parallel import one_blas_thread
 from gbuq_core.presentation import percent, short, shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.splitting import is_named_id
@@ -111,8 +112,6 @@ def find_leaks(prepared: Prepared) -> list[Leak]:
     ]
     if not is_class and numbers:
         V = X[[feature.name for feature in numbers]].to_numpy(np.float64)
-        from gbuq_core.baselines.gaussian_process import one_blas_thread
-
         with one_blas_thread():
             together = _combination(V, target, [feature.column for feature in numbers])
         if together:

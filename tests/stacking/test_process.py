@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from threadpoolctl import threadpool_info
 
-from gbuq_core.baselines.gaussian_process import one_blas_thread
+from gbuq_core.parallel import one_blas_thread
 from gbuq_core.stacking.process import bend, condition, fit_process, follow, negative_likelihood
 
 
