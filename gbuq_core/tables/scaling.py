@@ -15,6 +15,7 @@ from scipy.stats import skew
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.presentation import short, shown
+from gbuq_core.stacking.outliers import find_outliers
 from gbuq_core.tables.cleaning import Target, read_target
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import SCALES
@@ -44,7 +45,8 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
     r"""Whether a target can be learnt on a log scale, and whether that is worth a try.
 
     It is worth a try if the target is positive and skewed to the right (skewness above 1), and its
-    logarithm is less skewed.
+    logarithm is less than half as skewed. Values far outside all others, such as unit errors, do
+    not count.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
         )
     if not has_long_tail(known):
         return ScaleAdvice("", "")
-    plain, logs = float(skew(known)), float(skew(np.log(known)))
+    plain, logs = _skews(known)
     return ScaleAdvice(
         "",
         f"The target {shown(target)} is positive with a long tail (skewness {short(plain, 2)}, of "
@@ -84,10 +86,17 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
 
 
 def has_long_tail(y: NDArray[np.float64]) -> bool:
-    """Whether targets are positive and skewed to the right, and their logarithms are less so."""
-    if not y.min() > 0.0 or not (plain := float(skew(y))) > SKEWED:
+    """Whether targets are positive and skewed to the right, and their logarithms half as much."""
+    if not y.min() > 0.0:
         return False
-    return abs(float(skew(np.log(y)))) < plain
+    plain, logs = _skews(y)
+    return plain > SKEWED and abs(logs) < 0.5 * plain
+
+
+def _skews(y: NDArray[np.float64]) -> tuple[float, float]:
+    """Skewness of targets and of their logarithms, without outlying ones."""
+    ordinary = np.delete(y, find_outliers(y))
+    return float(skew(ordinary)), float(skew(np.log(ordinary)))
 
 
 def check_scale(scale: str, y: NDArray[np.float64], target: Target) -> None:

@@ -143,6 +143,9 @@ def test_who_is_offered_a_log_scale_and_who_is_refused():
     assert "long tail" in advise(y).offer
     assert advise(y.max() + 1 - y) == ("", "")  # skewed to the left
     assert advise(np.linspace(1, 2, 100)) == ("", "")
+    ordinary = 5.0 + np.random.default_rng(0).normal(size=300)
+    unit_errors = np.where(np.arange(300) % 100 == 7, 1000.0 * ordinary, ordinary)
+    assert advise(unit_errors) == ("", "")  # as skewed on a log scale
     assert "smallest value of the target is 0," in advise(y - y.min()).refusal
     assert "classes" in advise(np.where(y > 5, "a", "b")).refusal
     frame = price_frame()
