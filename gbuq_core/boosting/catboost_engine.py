@@ -87,12 +87,13 @@ def fit(
     refuse_data(matrix, target, n_classes)
     parameters = training_parameters(plan, len(matrix), n_classes)
     catboost = import_catboost()
-    pool = make_pool(matrix, is_category, target)
-    if weight is not None:
-        pool.set_weight(weight)
     n_threads = _threads_of_each(plan.n_models, n_jobs)
 
     def train(member: int) -> Any:
+        # Each has its own: fits side by side on one pool have ended the process (CatBoost 1.2).
+        pool = make_pool(matrix, is_category, target)
+        if weight is not None:
+            pool.set_weight(weight)
         watcher = _Watcher(1.0 / (plan.n_models * plan.n_trees))
         drawn = np.random.SeedSequence((seed, member)).generate_state(1, np.uint64)[0]
         model = catboost.CatBoost(
@@ -346,9 +347,9 @@ def estimate_bytes(
     plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None = None
 ) -> int:
     """Peak memory of a fit in bytes; the factors are fitted to CatBoost 1.2."""
-    shared = n_rows * n_features * (8 + 4)
+    shared = n_rows * n_features * 8
     histogram = 3 * 2**plan.depth * plan.max_bins * 8 * (n_outputs + 1)
-    at_work = n_rows * (n_features + 160 * n_outputs) + histogram
+    at_work = n_rows * ((4 + 1) * n_features + 160 * n_outputs) + histogram
     forest = plan.n_trees * (200 + 8 * 2**plan.depth * (n_outputs + 1))
     at_once = min(plan.n_models, effective_n_jobs(n_jobs))
     return shared + at_once * (at_work + 4 * forest) + 2 * plan.n_models * forest
