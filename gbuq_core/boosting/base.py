@@ -222,8 +222,10 @@ class BoostedEnsemble(Savable, BaseEstimator):
         """
         parts: list[Self] = []
         self._folds = splits, parts
-        self.fit(X, y, **options)
-        self.__dict__.pop("_folds", None)
+        try:
+            self.fit(X, y, **options)
+        finally:  # a fit that fails leaves no splits to the next one
+            self.__dict__.pop("_folds", None)
         for part in parts:
             part.__dict__.update({**self.__dict__, **part.__dict__})
         return [part.with_clocks(self.clocks_) for part in parts]

@@ -29,7 +29,7 @@ _BY_SCALE = ("Normal", "T", "TFixedDf", "TFixedDfFixedVar", "Laplace", "Cauchy")
 _OF_NGBOOST = (*_BY_SCALE, "LogNormal", "Exponential", "Gamma", "Poisson", "Weibull")
 WITH_STAGES = (
     "a BoostedEnsembleRegressor, a CatBoostRegressor with loss_function='RMSEWithUncertainty' or "
-    "an NGBRegressor of numbers"
+    "an NGBRegressor"
 )
 
 

@@ -37,10 +37,12 @@ def model_lines(scored: tables.ScoredTable, no_coverage: str) -> list[str]:
     target = scored.training.target
     scores = tables.written_scores(scored)
     withheld = no_coverage and isinstance(scores, tables.RegressionScores)
-    change = " That is --task regression." if target.reason.endswith(tables.AS_CLASSES) else ""
+    reason = target.reason
+    if reason.endswith(tables.AS_CLASSES):
+        reason = f"{reason.removesuffix('.')} (--task regression)."
     return [
         *map(str, scored.questions),
-        f"{target.task.capitalize()} of {target.name}. {target.reason}{change}",
+        f"{target.task.capitalize()} of {target.name}. {reason}",
         f"On rows held out: {scores_line(scores, quotes_coverage=not no_coverage)}",
         *([no_coverage] if withheld else []),
     ]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import skew
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.calibration.splits import Split
 from gbuq_core.inputs import take_rows
 from gbuq_core.stacking.base import Around, Rows, Stacked
 from gbuq_core.stacking.modes import find_modes
+from gbuq_core.stacking.outliers import has_long_tail
 from gbuq_core.stacking.support import Support
 from gbuq_core.stacking.voices import RESIDUAL_WIDTHS
 from gbuq_core.stacking.weights import Judged, choose_mean_weights, paired_gain
@@ -20,8 +20,7 @@ from gbuq_core.trees.importers.ownership import copy_unfitted
 
 FloatArray = NDArray[np.float64]
 
-_SKEWED = 2.0  # of a positive target: above, a log scale is tried
-_LOG_ROWS = 3_000  # that it is tried on
+_LOG_ROWS = 3_000  # that a log scale is tried on
 
 
 class Centred(Stacked):
@@ -29,7 +28,7 @@ class Centred(Stacked):
 
     support_: Support
     _middle_weight: float
-    _of_modes: Any  # trees of targets without the place of their heap, or None
+    _of_modes: Any  # trees of targets without the place of their mode, or None
     _weights: FloatArray
 
     def _learn_middle(
@@ -50,10 +49,10 @@ class Centred(Stacked):
         near: NDArray[np.int64], judged: list[NDArray[np.intp]], splits: list[Split],
         around: Around | None,
     ) -> tuple[FloatArray, list[Any]]:  # fmt: skip
-        """What residuals are set on, and each fold's trees for it where targets lie in heaps.
+        """What residuals are set on, and each fold's trees for it where targets have several modes.
 
-        These trees learn targets from which the place of the row's own heap is taken: they know
-        the middle as well as the noise within a heap lets them. They are used where the neighbours'
+        These trees learn targets from which the place of the row's own mode is taken: they know
+        the middle as well as the noise within a mode lets them. They are used where the neighbours'
         residuals then tell left-out targets better by more than one standard error.
         """
         pool, whole = self._pool_places, self.estimator_ if around is None else around.models[0]
@@ -94,7 +93,7 @@ class Centred(Stacked):
         whole = self.estimator_ if around is None else around.models[0]
         if not isinstance(whole, BoostedEnsembleRegressor) or whole.target is not None:
             return None
-        if y.min() <= 0.0 or skew(y) < _SKEWED:
+        if not has_long_tail(y):
             return None
         few = order[: len(judged.ahead)]
         known = np.union1d(few, self._sample(self._pool_places, _LOG_ROWS, 16))

@@ -1,4 +1,4 @@
-"""Targets that lie around their mean in several heaps, and which heap each is in."""
+"""Several modes of targets around their mean, and which one each target belongs to."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_FEWEST = 100  # rows; with fewer, heaps of a few are chance
-_MOST = 2_000  # rows that the heaps are learnt from
-_MOST_HEAPS = 4
-_APART = 4.0  # stds between neighbouring heaps; halves of a uniform distribution are 3.5 apart
-_LEAST_SHARE = 0.05  # of the rows in a heap
+_FEWEST = 100  # rows; with fewer, modes of a few are chance
+_MOST = 2_000  # rows that the modes are learnt from
+_MOST_MODES = 4
+_APART = 4.0  # stds between neighbouring modes; halves of a uniform distribution are 3.5 apart
+_LEAST_SHARE = 0.05  # of the rows in a mode
 
 
 def find_modes(residuals: FloatArray, seed: int) -> FloatArray | None:
-    """The place of the heap that each residual (n,) is in; None where none stand apart.
+    """The place of the mode that each residual (n,) belongs to; None where none stand apart.
 
-    The number of heaps is that of the mixture of normals with the least BIC.
+    The number of modes is that of the mixture of normals with the least BIC.
     """
     if len(residuals) < _FEWEST or not np.ptp(residuals) > 0.0:
         return None
@@ -27,7 +27,7 @@ def find_modes(residuals: FloatArray, seed: int) -> FloatArray | None:
     some = values[np.random.default_rng((seed, 15)).permutation(len(values))[:_MOST]]
     tries = [
         GaussianMixture(k, random_state=seed % 2**32, reg_covar=1e-6 * float(some.var())).fit(some)
-        for k in range(1, _MOST_HEAPS + 1)
+        for k in range(1, _MOST_MODES + 1)
     ]
     best = min(tries, key=lambda fitted: fitted.bic(some))
     order = np.argsort(best.means_[:, 0])

@@ -1,4 +1,7 @@
-"""Targets so far from all others that they are another kind of value: a unit error, a code."""
+"""Targets so far from all others that they are another kind of value: a unit error, a code.
+
+What the others are like: whether they have a long tail.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ _MOST = 0.03  # of the rows may be outliers
 _FEWEST = 40  # rows; with fewer nothing is known of their tails
 _TAIL = 0.1  # of the rows tell how fast the ordinary targets thin out
 _GAP = 8.0  # times as wide as the tail's own spacings: by chance with e^-8
+_SKEWED = 1.0  # skewness; an exponential distribution has 2
 _FAR = 10.0  # interquartile ranges from the median
 
 
@@ -34,6 +38,22 @@ def tame_targets(y: FloatArray, outliers: NDArray[np.intp]) -> FloatArray:
         return y
     ordinary = np.delete(y, outliers)
     return np.clip(y, np.nanmin(ordinary), np.nanmax(ordinary))
+
+
+def has_long_tail(y: FloatArray) -> bool:
+    """Whether targets are positive and skewed to the right, and their logarithms half as much."""
+    if not 0.0 < y.min() < y.max():
+        return False
+    plain, logs = skews(y)
+    return plain > _SKEWED and abs(logs) < 0.5 * plain
+
+
+def skews(y: FloatArray) -> tuple[float, float]:
+    """Skewness of targets and of their logarithms, without outlying ones."""
+    from scipy.stats import skew  # slow to import
+
+    ordinary = np.delete(y, find_outliers(y))
+    return float(skew(ordinary)), float(skew(np.log(ordinary)))
 
 
 def _far_places(scaled: FloatArray) -> NDArray[np.intp]:

@@ -256,7 +256,7 @@ class StackedRegressor(PredictsLaw, RegressorMixin, Centred):
             )
         if self.recalibrated_:
             sentences.append(
-                "Left-out targets fell unevenly in the mixture, so its probabilities are corrected."
+                "The predicted probabilities were off on left-out rows, and are corrected for it."
             )
         if self.log_scale_ is not None:
             log, stacked = (format(value, ".3g") for value in self.log_scale_)

@@ -49,6 +49,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import Coverage
 from gbuq_core.metrics.conformal import conformal_needs, conformal_rank
 from gbuq_core.presentation import percent, short, shown
+from gbuq_core.stacking.outliers import has_long_tail
 from gbuq_core.tables.evaluating import (
     COVERAGE_LEVELS,
     RegressionScores,
@@ -65,7 +66,7 @@ from gbuq_core.tables.predicting import (
     interval_of,
     law_of,
 )
-from gbuq_core.tables.scaling import has_long_tail, log_parameters
+from gbuq_core.tables.scaling import log_parameters
 from gbuq_core.tables.scoring import OwnGroups, ScoredTable, ShiftWeights
 from gbuq_core.tables.splitting import split_names
 
@@ -463,7 +464,7 @@ def describe_ends(
             sentences.append(
                 f"{percent(share, 0)} of the target {shown(target)} is exactly {short(bound)}, and "
                 f"nothing is {where} it, but {n_beyond:,} of {n} intervals reach {where} "
-                f"{short(bound)}: one bell-shaped law does not fit that. Score the other rows "
+                f"{short(bound)}: one bell shape does not fit that. Score the other rows "
                 "alone, and beside that a column that says which rows they are."
             )
     return sentences

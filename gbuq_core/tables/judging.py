@@ -228,7 +228,11 @@ def _way_of_learning(
     if is_new:
         return f"{them} judged like all others."
     if stacks and np.isin(heavy, outlying_rows(prepared)).all():
-        return f"{them} learnt from as the nearest ordinary target, and judged like all others."
+        theirs = "its target" if len(heavy) == 1 else "their targets"
+        return (
+            f"The model learns as if {theirs} were the nearest ordinary one. {them} judged like "
+            "all others."
+        )
     return f"{them} learnt from and judged like all others."
 
 

@@ -11,19 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import skew
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.presentation import short, shown
-from gbuq_core.stacking.outliers import find_outliers
+from gbuq_core.stacking.outliers import has_long_tail, skews
 from gbuq_core.tables.cleaning import Target, read_target
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import SCALES
 from gbuq_core.tables.schema import Schema
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
-
-SKEWED = 1.0  # skewness; an exponential law has 2
 
 
 class ScaleAdvice(NamedTuple):
@@ -77,26 +74,12 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
         )
     if not has_long_tail(known):
         return ScaleAdvice("", "")
-    plain, logs = _skews(known)
+    plain, logs = skews(known)
     return ScaleAdvice(
         "",
         f"The target {shown(target)} is positive with a long tail (skewness {short(plain, 2)}, of "
         f"its logarithm {short(round(logs, 2), 2)}).",
     )
-
-
-def has_long_tail(y: NDArray[np.float64]) -> bool:
-    """Whether targets are positive and skewed to the right, and their logarithms half as much."""
-    if not y.min() > 0.0:
-        return False
-    plain, logs = _skews(y)
-    return plain > SKEWED and abs(logs) < 0.5 * plain
-
-
-def _skews(y: NDArray[np.float64]) -> tuple[float, float]:
-    """Skewness of targets and of their logarithms, without outlying ones."""
-    ordinary = np.delete(y, find_outliers(y))
-    return float(skew(ordinary)), float(skew(np.log(ordinary)))
 
 
 def check_scale(scale: str, y: NDArray[np.float64], target: Target) -> None:

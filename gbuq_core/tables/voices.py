@@ -133,5 +133,5 @@ def describe_law(models: Sequence[FittedModel], training: Prepared) -> list[str]
     if len(odd) and len(training.row_numbers):
         rows = enumerated([f"{number:,}" for number in training.row_numbers[odd[:_MOST_NAMED]]])
         more = f", and {len(odd) - _MOST_NAMED:,} more" if len(odd) > _MOST_NAMED else ""
-        sentences.append(f"Rows with such targets: {rows}{more}.")
+        sentences.append(f"Rows whose targets lie far outside all others: {rows}{more}.")
     return sentences

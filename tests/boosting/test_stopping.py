@@ -14,6 +14,7 @@ from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegress
 from gbuq_core.boosting import stopping as rule
 from gbuq_core.calibration import choose_clocks
 from gbuq_core.calibration.clocks import Clocks, tree_grid
+from gbuq_core.calibration.splits import Split
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.uncertainty import decompose_classification, decompose_regression
 
@@ -356,3 +357,15 @@ def test_stopped_copies_refuse_trees_that_are_not_there(data):
         at(model, 61, 5)
     with pytest.raises(InvalidData, match="shape"):
         model.stages(data.X, data.y[:5])
+
+
+def test_a_fit_with_folds_that_fails_leaves_no_splits_to_the_next():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    model = BoostedEnsembleRegressor(n_members=2, n_trees=20, random_state=0)
+    expected = clone(model).fit(X, y).predict(X)
+    splits = [Split(np.arange(40), np.arange(40, 60))]
+    with pytest.raises(InvalidData):
+        model.fit_with_folds(X, np.full(60, np.nan), splits)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), expected)

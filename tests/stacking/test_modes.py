@@ -1,4 +1,4 @@
-"""Targets in heaps around their mean."""
+"""Targets with several modes around their mean."""
 
 import warnings
 
@@ -10,10 +10,10 @@ from gbuq_core.model_files.fields import load
 from gbuq_core.stacking.base import Around
 from gbuq_core.stacking.modes import find_modes
 
-HEAPS = {
+MODES = {
     "two": lambda rng, n: rng.normal(size=n) + 6.0 * (rng.random(n) < 0.5),
     "unlike": lambda rng, n: (
-        rng.normal(size=n) * (0.3 + (heap := rng.random(n) < 0.8)) + 9.0 * heap
+        rng.normal(size=n) * (0.3 + (upper := rng.random(n) < 0.8)) + 9.0 * upper
     ),
     "three": lambda rng, n: rng.normal(size=n) + 8.0 * rng.integers(0, 3, n),
 }
@@ -27,15 +27,15 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("draw", HEAPS.values(), ids=HEAPS)
-def test_heaps_that_stand_apart_are_found(rng, draw):
+@pytest.mark.parametrize("draw", MODES.values(), ids=MODES)
+def test_modes_that_stand_apart_are_found(rng, draw):
     values = draw(rng, 400)
     places = find_modes(values, 0)
     assert np.abs(values - places).mean() < 1.0 < np.abs(values - np.median(values)).mean()
 
 
 @pytest.mark.parametrize("draw", ONE.values(), ids=ONE)
-def test_one_heap_is_none(rng, draw):
+def test_one_mode_is_none(rng, draw):
     assert not any(find_modes(draw(rng, n), 0) is not None for n in (120, 400, 1500))
     assert find_modes(np.zeros(200), 0) is None
 
@@ -78,7 +78,7 @@ def test_both_modes_are_as_narrow_as_the_noise(model, tmp_path):
     np.testing.assert_array_equal(again.crps(y[:9]), law.take(slice(9)).crps(y[:9]))
 
 
-def test_laws_around_fitted_trees_know_the_heaps_too(model):
+def test_laws_around_fitted_trees_know_the_modes_too(model):
     X, f, y = two_modes(500)
     held = np.array_split(np.random.default_rng(0).permutation(500), 3)
     kept = [np.setdiff1d(np.arange(500), rows) for rows in held]
