@@ -38,6 +38,7 @@ CASES = {
     "codes between codes": (
         {"ward": (numbers(0, 20, 2), numbers(0, 19, 2, 1))}, "ward", (),
     ),
+    "some beyond the ends": ({"kind": (numbers(0, 20, 2), numbers(-2, 23, 2, 1))}, "kind", ()),
     "the coarsest": (
         {"town": (words(0, 90), words(90, 99)), "land": (words(0, 8), words(8, 12))},
         "land", ("town",),
@@ -84,6 +85,8 @@ def test_intervals_hold_for_new_units_and_it_is_said(tmp_path, capsys):
     took = time.perf_counter() - began
     said = capsys.readouterr()
     assert '(--use "land")' in said.err
+    # The beta-binomial law of forty units after fifty that say how wide 90 % is.
+    assert "as few as 75 % of the second file's rows" in said.err
     # The time of the whole command, but for printing it.
     assert took - 1.0 < float(re.search(r"csv in ([\d.]+) s", said.out)[1]) < took + 0.1
     out = pd.read_csv(files[2])
