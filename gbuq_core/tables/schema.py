@@ -78,6 +78,7 @@ _ID_NAME = re.compile(
     r"(?i:(?:^|[^a-z])(?:id|uuid|guid|index|idx|key|rownames?|row_?id|row|unnamed: ?\d+)$)"
     r"|[a-z]I[dD]$|^column 1$"
 )
+_SPOKEN = re.compile(r"(?<!\S)\S*[^\W\d_]{2}\S*")  # a word, of no number or account
 _PROSE_WORDS = 4.0  # words in the average cell of free text
 _SURELY_DATES = 10  # different numbers of eight digits, all of which are dates
 _DATE_NAME = re.compile(r"(?i)dat|fecha|dob|day|(?<![a-z])(?:dt|tag|jour|dia)(?![a-z])|日|день")
@@ -423,7 +424,7 @@ def _infer_from_words(base: Column, text: Any, n_known: int) -> Column:
     distinct = counted(n_distinct, "distinct value")
     many = n_known >= _FEWEST_TO_JUDGE and n_distinct > 0.5 * n_known
     if many:
-        words = [len(value.split()) for value in distinct_sample(text)]
+        words = [len(_SPOKEN.findall(value)) for value in distinct_sample(text)]
         if sum(words) >= _PROSE_WORDS * len(words):
             return replace(
                 base,

@@ -30,7 +30,8 @@ from gbuq_core.tables.columns import (
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import SPLITS
 from gbuq_core.tables.schema import Schema, distinct_sample
-from gbuq_core.tables.written_dates import find_date_style, month_number
+from gbuq_core.tables.written_dates import find_date_style
+from gbuq_core.tables.written_months import month_number
 from gbuq_core.validation import check_choice
 
 # Where the blocks of time begin, as shares of the rows. The first block is only learnt from, the

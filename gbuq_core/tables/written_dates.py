@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import datetime
 import re
-import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import combinations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from gbuq_core.tables.written_months import plain_date
 
 DATE_PARTS = ("days", "month", "weekday", "hour")
 _SAMPLE = 300
@@ -26,9 +25,6 @@ _FEWEST_OF_TWO = 0.05  # of the texts, for a second style
 _YEARS_AHEAD = 10  # that a year of two digits may be in the future, unless it is one of birth
 _BIRTH = re.compile(r"(?i)birth|born|\bdob\b|^dob|geburt|^geb|naiss|nacim|nascim")
 DIGIT = re.compile(r"\d")
-_WORDY = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]|^'")
-_FIRST_WORD = re.compile(r"[^\W\d_][\w-]{1,14}(?=\.?,? )")
-_WORDS = re.compile(r"[^\W\d_]{3,12}")
 _FROM = " from "
 _OR = " or "
 
@@ -41,27 +37,6 @@ _ZONES = {
 }  # fmt: skip
 _ZONE = rf"(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
 _TIME = rf"(?:,?[T ]{_CLOCK}{_ZONE})?"
-
-# The months of 50 languages in the Unicode CLDR (Unicode License V3; babel's Locale(...).months),
-# long and short, without accents, each month on a line. Croatian is not there, whose listopad is
-# October and not November.
-_MONTHS = Path(__file__).with_name("months.txt")
-
-
-@lru_cache(maxsize=1)
-def _month_words() -> dict[str, int]:
-    """Names of months, and their beginnings of three letters or more that mean one month only."""
-    begins: dict[str, int] = {}
-    lines = _MONTHS.read_text("utf-8").splitlines()
-    whole = {word: month for month, words in enumerate(lines, 1) for word in words.split()}
-    for word, month in whole.items():
-        for end in range(3, len(word)):
-            begin = word[:end]
-            begins[begin] = month if begins.get(begin, month) == month else 0
-    return {word: month for word, month in (begins | whole).items() if month}
-
-
-_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class DateStyle(NamedTuple):
@@ -194,7 +169,7 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
     sample = distinct[:_SAMPLE]
     if not sample or sum(map(bool, map(DIGIT.search, sample))) < ENOUGH * len(sample):
         return "", False
-    sample = [_plain(text) for text in sample]
+    sample = [plain_date(text) for text in sample]
     fits = {}
     one_word = len({text[:3] for text in sample}) == 1 < len(sample)
     for style in STYLES:
@@ -244,7 +219,7 @@ def style_words(style: str) -> str:
 def style_like(known: str, sample: list[str]) -> str:
     """The style of a second file's dates: the first file's if it fits, else its own."""
     if known and sample:
-        texts = pd.Series([_plain(text) for text in sample[:_SAMPLE]], dtype="str")
+        texts = pd.Series([plain_date(text) for text in sample[:_SAMPLE]], dtype="str")
         if _read(texts, known)[0].notna().sum() >= ENOUGH * len(texts):
             return known
     return find_date_style(sample, known.startswith("day"))[0] or known
@@ -277,7 +252,7 @@ def read_dates(text: Any, style_name: str) -> Dates:
     distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
     wordy = distinct.str.contains(_HAS_LETTERS, regex=True).to_numpy(bool)
     plain = distinct.copy()
-    plain[wordy] = [_plain(word) for word in distinct[wordy]]
+    plain[wordy] = [plain_date(word) for word in distinct[wordy]]
     utc, local, _ = _read(plain, style_name)
     codes = coded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     none = np.datetime64("NaT", "us")
@@ -316,86 +291,6 @@ def dates_apart(days: Iterable[float]) -> list[str]:
         if len(set(cut)) == len(set(moments)):
             break
     return [str(moment).replace("T", " ") for moment in cut]
-
-
-_ERAS = {"昭和": 1925, "平成": 1988, "令和": 2018}  # the years before they began
-
-
-def _year_of_era(year: re.Match[str]) -> str:
-    return f"{_ERAS[year[1]] + int(year[2].replace('元', '1'))}年"
-
-
-def _unless_a_month(word: re.Match[str]) -> str:
-    return word[0] if month_number(word[0]) else ""
-
-
-# What stands beside the numbers and the month in other languages: weekdays behind, words for year,
-# day and hour, and halves of the day before the hour.
-_AS_ELSEWHERE = (
-    (r"(?<=\d)(?:st|nd|rd|th)\b", ""),
-    (r"(?i)(?<=\d) (?:de|den|del) (?=\w)|(?<=[.\w]) del? (?=\d)|(?<=\d) d['’](?=\w)", " "),
-    (r"(?<=\d) ?(?:г|год[ау]?|року|р|m|d)\.?(?=$|,? )", ""),
-    (r"(?<=\d)(?:\.?,|\.?) (?![A-Z]{3,4}$)[^\W\d_][\w-]{2,14}$", _unless_a_month),
-    (r"(?<=[ .]\d{4})\.(?=$| \d)", ""),
-    (r"(?<=\d) ?π\.?μ\.?", " AM"),
-    (r"(?<=\d) ?μ\.?μ\.?", " PM"),
-    (r"(?<=\d{4}),? (?:(?!\d)\w+\.? ){1,2}(?=\d{1,2}[:.]\d\d)", " "),
-    (r"(\d{1,2}) ?h ?(\d\d?)(?: ?min)?(?: ?(\d\d?) ?s)?", r"\1:\2:\3"),
-    (r":(?=$|[^\d])", ""),
-    (r"(?<=:\d\d) ?(?:Uhr|h|ч)\.?$", ""),
-)
-_IN_ASIA = (
-    (r"(昭和|平成|令和) ?(\d+|元)年", _year_of_era),
-    (r" ?[(（][月火水木金土日월화수목금토일](?:曜日?|요일)?[)）]", ""),
-    (r" ?(?:[月火水木金土日]曜日?|(?:星期|[周週])[一二三四五六日天]|[월화수목금토일]요일)", ""),
-    (r"(?<=[年月년월]) (?=\d)", ""),
-    (r"(?<=\d)号", "日"),
-    (r"(?<=[時时點点시分분])( ?)(\d)(?=[分분秒초])", r"\g<1>0\2"),
-    (r"(\d{1,2})[時时點点시] ?(\d{1,2})[分분](?: ?(\d{1,2})[秒초])?", r"\1:\2:\3"),
-    (r":$", ""),
-    (r"[ ,]*(?:午前|上午|오전) ?(\d{1,2}:[\d:]+)", r" \1 AM"),
-    (r"[ ,]*(?:午後|下午|오후) ?(\d{1,2}:[\d:]+)", r" \1 PM"),
-    (r"(?<=[日일]) ?(?=\d)", " "),
-)
-_IS_IN_ASIA = re.compile("[年月日午周星년월오]")
-# Most dates with English months need none of it.
-_IS_ELSEWHERE = re.compile(
-    r"[^\x00-\x7f]|\d(?:st|nd|rd|th)\b|[.\w] d[e']|\d ?[md]\b|\d{4}\.?,? [^\W\d]|\d\.?,? [\w-]{3,}$"
-    r"|\d ?h|:\d\d ?Uhr|\d{4}\.(?: |$)"
-)
-
-
-def _plain(text: str) -> str:
-    """A date with English months, without the name of its weekday."""
-    if not _WORDY.search(text):
-        return text
-    text = text.lstrip("'\u2019")
-    if _IS_ELSEWHERE.search(text):
-        for pattern, written in _IN_ASIA if _IS_IN_ASIA.search(text) else _AS_ELSEWHERE:
-            text = re.sub(pattern, written, text)
-    for _ in range(2):  # Sonntag, den
-        first = _FIRST_WORD.match(text)
-        rest = text[first.end() :].lstrip("., ") if first else ""
-        if first and (not _month(first[0]) or any(map(_month, _WORDS.findall(rest)))):
-            text = rest
-    return _WORDS.sub(lambda word: _month(word[0]) or word[0], text)
-
-
-def _month(word: str) -> str:
-    """The English name of a month, or nothing."""
-    number = month_number(word)
-    return _ENGLISH[number - 1] if number else ""
-
-
-@lru_cache(maxsize=4096)
-def month_number(word: str) -> int:
-    """Which month a word names; 0 for other words."""
-    letters = [
-        letter
-        for letter in unicodedata.normalize("NFKD", word.lower())
-        if not unicodedata.combining(letter)
-    ]
-    return _month_words().get("".join(letters).replace("ı", "i").strip(" ."), 0)
 
 
 def _read(texts: pd.Series, style_name: str) -> tuple[pd.Series, pd.Series, NDArray[np.int64]]:

@@ -19,13 +19,16 @@ from numpy.typing import NDArray
 Units = tuple[tuple[str, float], ...]
 BARE: Units = (("", 1.0),)
 
-# A time of day, which is read in hours: 13:08, 13:08:55, 1:08 PM, 13h08, 18.00.00.
+# A time of day, which is read in hours: 13:08, 13:08:55, 1:08 PM, 13h08, 13.08 Uhr, 18.00.00.
 CLOCK: Units = (("time of day", 1.0),)
-_HALF = r"(?i:[ap])\.?\s?(?i:m)\.?|[午上下오][前後午전후]"
+_HALF = r"(?i:[apπμ])\.?\s?(?i:[mμ])\.?|[午上下오][前後午전후]|[صم]"
 _CLOCK = (
-    rf"^(?P<half>{_HALF})?\s*(?P<hour>\d{{1,2}})(?:(?:[:h]|\.(?=\d\d\.))(?P<minute>[0-5]\d)"
-    rf"(?:[:.](?P<second>[0-5]\d(?:[.,]\d+)?))?)?\s*(?:(?P<late>{_HALF})|Uhr|h)?$"
+    rf"^(?:(?P<half>{_HALF})|T|0 days)?\s*(?P<hour>\d{{1,2}})(?:(?:[:時时點点시]|\s?h|\.(?=\d\d\.))"
+    r"\s?(?P<minute>[0-5]\d|\d(?=[分분]))(?:[:.分분]\s?(?P<second>[0-5]\d(?:[.,]\d+)?|\d(?=[秒초]))"
+    rf"(?:Z|[+-]\d\d(?::?\d\d)?)?)?[分분秒초]?)?\s*(?:(?P<late>{_HALF})|(?P<oclock>Uhr)|h)?$"
 )
+# With a point between hour and minute, which only a word tells from a decimal one.
+_POINTED = r"^(?:klo?|um)\.? ?(\d\d?)[.:](\d\d)|^(\d\d?)\.(\d\d)(?= ?Uhr\b)"
 
 _BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
 _MAYBE_NUMBER = r"\pN|^[+-]?\s*(?i:inf|infinity)$|∞"
@@ -47,7 +50,10 @@ _CURRENCY = (
     "[A-Z]{0,3}[$\u20a0-\u20cf£¥¢฿]"
     rf"|(?:{_CODES})|(?i:rs\.?|rp\.?|kr\.?|fr\.)|S/\.?|zł|Kč|Ft"
 )
-_UNIT = r"[^\d\s()+*<>~.,;:!?\"'#/_=†‡ᵃᵇᶜ¹²³⁴-⁹\[-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
+_UNIT = (
+    r"(?:[kcm]?m|ft|in|mi|yd)[²³]"
+    r"|[^\d\s()+*<>~.,;:!?\"'#/_=†‡ᵃᵇᶜ¹²³⁴-⁹\[-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
+)
 _CELL = (
     rf"^['’]?(?:(?P<outer>{_CURRENCY})\s*)?(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
     rf"(?:(?P<before>{_CURRENCY}|%)\s*)?(?P<sign>[+-])?\s*"
@@ -172,15 +178,15 @@ def read_clock(texts: pd.Series) -> NDArray[np.float64]:
     >>> read_clock(pd.Series(["13:15", "1:30 PM", "12:00 a.m.", "25:00", "7"])).tolist()
     [13.25, 13.5, 0.0, nan, nan]
     """
-    parts = texts.str.extract(_CLOCK)
+    parts = texts.str.replace(_POINTED, r"\1\3:\2\4", regex=True).str.extract(_CLOCK)
     half = parts["half"].fillna(parts["late"]).str.strip()
     hour, minute, second = (
         pd.to_numeric(parts[name].str.replace(",", ".")) for name in ("hour", "minute", "second")
     )
-    late = half.str.contains(r"^[Pp下]|[後후]$", regex=True, na=False)
+    late = half.str.contains(r"^[PpμΜم下]|[後후]$", regex=True, na=False)
     hour = hour.where(half.isna(), (hour % 12 + 12 * late).where(hour.between(0, 12)))
     hours = hour + minute.fillna(0.0) / 60 + second.fillna(0.0) / 3600
-    stands = (minute.notna() | half.notna()) & (hours <= 24)
+    stands = (minute.notna() | half.notna() | parts["oclock"].notna()) & (hours <= 24)
     return hours.where(stands).round(5).to_numpy(np.float64)  # a thirtieth of a second
 
 

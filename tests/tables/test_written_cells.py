@@ -57,6 +57,7 @@ def schema_of(cells):
         ("\u20b95", 5.0),
         ("12.6 kg", 12.6),
         ("45 m2", 45.0),
+        ("45 m²", 45.0),
         ("5 km/h", 5.0),
         ("1.2e-3 kg", 0.0012),
         ("<0.5", 0.5),
@@ -198,6 +199,12 @@ def test_codes_and_words_stay_categories(cells):
         (["28. syyskuuta 2020", "3. toukokuuta 2021"], "2020-09-28"),
         (["2020. szeptember 28.", "2021. m\u00e1jus 3."], "2020-09-28"),
         (["2020년 9월 28일", "2021년 5월 3일"], "2020-09-28"),
+        (["28-9月-2020", "03-12月-2021"], "2020-09-28"),
+        (["九月 2020", "十二月 2021"], "2020-09-01"),
+        (["28 กันยายน 2563", "3 ธ.ค. 2564"], "2020-09-28"),
+        (["Thứ Hai, ngày 28 tháng 9 năm 2020", "ngày 3 tháng 12 năm 2021"], "2020-09-28"),
+        (["28 أيلول 2020", "3 ماي 2021"], "2020-09-28"),
+        (["2020-09-28 12 h 48", "2021-09-28 00 h 48"], "2020-09-28T12:48"),
     ],
 )
 def test_more_ways_to_write_dates(texts, first):
@@ -207,7 +214,10 @@ def test_more_ways_to_write_dates(texts, first):
     assert not dates.unreadable.any()
 
 
-PLACES = "bg cs da de_AT el es et fi fr hu is it ja ko lt nb nl pl pt ro ru sk sl sr sv tr uk zh"
+PLACES = (
+    "ar bg bn ca cs da de_AT el es et fi fr he hi hu hy is it ja kk ko lt lv nb nl pl pt ro ru sk"
+    " sl sr sv th tr uk vi zh"
+)
 
 
 @pytest.mark.parametrize("form", ["medium", "long", "full"])
@@ -247,6 +257,13 @@ def test_dates_of_eight_digits(form, style):
         ("\u5348\u5f8c{0}:{1:02d}", 13.25),
         ("{0:02d}.00.36", 1.01),
         ("{0}h{1:02d}", 1.25),
+        ("{0:02d}.{1:02d} Uhr", 1.25),
+        ("kl. {0:02d}.{1:02d}", 1.25),
+        ("{0} h {1:02d}", 1.25),
+        ("{0}時{1}分", 1.25),
+        ("{0}:{1:02d} μ.μ.", 13.25),
+        ("0 days {0:02d}:{1:02d}:36", 1.26),
+        ("{0:02d}:{1:02d}:36+02:00", 1.26),
     ],
 )
 def test_times_of_day_are_hours(form, first):
@@ -258,8 +275,8 @@ def test_times_of_day_are_hours(form, first):
     assert read_cell(SimpleNamespace(training=training), "v", form.format(1, 15)) == first
 
 
-@pytest.mark.parametrize("form", ["{0}:{1:02d}", "{0:02d}.{1:02d}.18"])
-def test_durations_and_dates_are_no_times_of_day(form):
+@pytest.mark.parametrize("form", ["{0}:{1:02d}", "{0:02d}.{1:02d}.18", "3:{1}", "9:30-{0:02d}:30"])
+def test_durations_dates_and_results_are_no_times_of_day(form):
     column = schema_of([form.format(k + 1, k % 12 + 1) for k in range(30)]).columns[0]
     assert "unit" not in column.style
 
@@ -289,6 +306,7 @@ CODES = [100 + 7 * (k % 13) for k in COUNT]
         ("Customer", ["RP-18390", "CG-12520", "RS-19765", "DV-13045"] * 10, "category"),
         ("customer id", [f"RS{10000 + 7919 * k % 80000}" for k in COUNT], "identifier"),
         ("price", [f"-EUR {k}" for k in COUNT], "numeric"),
+        ("iban", [f"DE{k} 3704 0044 {1009 * k:04d} {k:04d}" for k in range(10, 50)], "identifier"),
     ],
 )
 def test_numbers_that_do_not_count_are_codes(name, values, kind):
