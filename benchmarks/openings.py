@@ -20,27 +20,30 @@ from threadpoolctl import threadpool_info
 from benchmarks.report import Row, make_parser, report
 from demos.first_steps import FIRST_STEPS
 from demos.lesson import ComputedStep
+from gbuq_core.study.heart import HEART
 
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
 WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
 _OPENINGS = (
-    *("wave.fit:OPENING", "heart.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
+    *("wave.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
     *("soft_trees.opening:OPENING", "novelty.opening:OPENING", "novelty.opening:LOOK"),
     *("novelty.opening:CLAIMS", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
     *("beyond.fit:OPENING", "beyond.plane:LOOK"),
 )
 _STUDIES = (
-    *("wave.fit", "heart.scores", "heteroscedastic.claims", "gaussians.scores"),
+    *("wave.fit", "heteroscedastic.claims", "gaussians.scores"),
     *("soft_trees.claims", "novelty.claims", "spiral.claims", "neighbours.claims"),
     "beyond.experiment",
 )
+STUDIES = (HEART,)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (
         *(resolve_name(f"gbuq_core.experiments.{place}") for place in _OPENINGS),
         *(resolve_name(f"gbuq_core.experiments.{place}:STUDY").opening for place in _STUDIES),
+        *(opening for study in STUDIES for opening in (study.opening, study.seeds.opening)),
         *FIRST_STEPS.values(),
     )
 }

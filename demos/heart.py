@@ -15,16 +15,12 @@ from demos.asking import Between, Largest, Right
 from demos.lesson import ComputedStep, Lesson, Step, main
 from demos.live import one_knob
 from gbuq_core.experiments.claims import times_text
-from gbuq_core.experiments.heart.data import SIDE
-from gbuq_core.experiments.heart.fit import HeartRun, run_heart
-from gbuq_core.experiments.heart.picture import heart_sheet
-from gbuq_core.experiments.heart.plan import HeartSettings
-from gbuq_core.experiments.heart.scores import auroc_text, describe_heart, score_heart
+from gbuq_core.study.heart import HEART, SIDE, HeartSettings
+from gbuq_core.study.study import Run, auroc_text
 
 
 def _shown(
-    settings: HeartSettings,
-    run: HeartRun,
+    run: Run,
     text: str,
     right: Right,
     answer: str,
@@ -32,9 +28,8 @@ def _shown(
     knob: str = "",
 ) -> ComputedStep:
     """The page's picture with one of its knobs; without it the reader plays the trees."""
-    run = run._replace(settings=settings)
-    knobs = one_knob(knob, settings) if knob else ()
-    sheet = heart_sheet(run.data, run.methods, settings, describe_heart(run), knobs)
+    knobs = one_knob(knob, run.settings) if knob else ()
+    sheet = HEART.sheet(run, run.views, knobs)
     return ComputedStep(text, right, answer, sheet, more)
 
 
@@ -51,18 +46,18 @@ POSTERIOR = HeartSettings(methods=("sglb",), rows=100, temperature="posterior")
 
 def noise_that_stays() -> ComputedStep:
     """Data uncertainty is the noise, whatever else is known."""
-    run = run_heart(ONE)
-    scores = score_heart(run.methods[0])
+    run = HEART.run(ONE)
+    scores = run.numbers["sglb"]
     truth = np.sqrt(run.data.variance[run.data.in_support])
     notes = (
         f"Each of the {truth.size} cells outside the heart has {run.settings.rows:,} training "
         "rows around its own mean. Data uncertainty is the mean of the ten models' variances. At "
-        f"most it is off by {scores.data_error_max:.2g}.",
+        f"most it is off by {scores['error_max']:.2g}.",
     )
     inside = run.data.in_support
     off = [
-        float(np.abs(np.sqrt(part[-1][inside]) - truth).mean())
-        for part in (run.methods[0].data, run.methods[0].knowledge)
+        float(np.abs(np.sqrt(part[-1][inside.ravel()]) - truth).mean())
+        for part in (run.views[0].at.data, run.views[0].at.knowledge)
     ]
     text = (
         "Rows lie outside the heart only. Ten SGLB models learn a mean and a variance for each "
@@ -70,58 +65,58 @@ def noise_that_stays() -> ComputedStep:
     )
     right = Largest((-off[0], -off[1], -0.5 * float(truth.mean())))
     answer = (
-        f"Data uncertainty is off by {scores.data_error_mean:.2g} on average; the noise is "
+        f"Data uncertainty is off by {scores['error_mean']:.2g} on average; the noise is "
         f"{truth.min():.2g} to {truth.max():.2g} (std). More rows would not make the noise "
         "smaller. In hatched cells the value means nothing."
     )
-    return _shown(ONE, run, text, right, answer, notes, "shown")
+    return _shown(run, text, right, answer, notes, "shown")
 
 
 def never_seen() -> ComputedStep:
     """Knowledge uncertainty finds the heart."""
-    run = run_heart(ONE)
-    scores = score_heart(run.methods[0])
+    run = HEART.run(ONE)
+    scores = run.numbers["sglb"]
     notes = ("The colours of the map on the right are logarithmic.",)
     text = (
         "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
         "rows the models have to agree."
     )
-    right = Between(scores.auroc_knowledge, (0.6, 0.999))
+    right = Between(scores["auroc"], (0.6, 0.999))
     answer = (
-        f"The smallest value in a cell without rows is {scores.least_empty:.2g}; the largest with "
-        f"rows is {scores.most_filled:.2g}. The AUROC, {auroc_text(scores.auroc_knowledge)}, is "
+        f"The smallest value in a cell without rows is {scores['least_empty']:.2g}; the largest "
+        f"with rows is {scores['most_filled']:.2g}. The AUROC, {auroc_text(scores['auroc'])}, is "
         "the share of pairs in which the empty cell has more. The noisy border leaves no trace."
     )
-    return _shown(ONE, run, text, right, answer, notes, "log")
+    return _shown(run, text, right, answer, notes, "log")
 
 
 def hidden_in_the_total() -> ComputedStep:
     """The total does not tell what data and knowledge tell."""
-    run = run_heart(LINEAR)
-    maps, empty = run.methods[0], ~run.data.in_support
-    scores = score_heart(maps, "variance")
-    share = float((maps.knowledge[-1] / maps.total[-1])[empty].mean())
+    run = HEART.run(LINEAR)
+    last, empty = run.views[0].last, ~run.data.in_support.ravel()
+    scores = run.numbers["sglb"]
+    share = float((last.knowledge / last.total)[empty].mean())
     notes = ("This picture shows variances, and knowledge now has linear colours.",)
     text = (
         "Variances add up: total = data + knowledge. Suppose you only had one of these maps, the "
         "total."
     )
-    right = Between(-scores.auroc_total, (-0.95, -0.7))
+    right = Between(-scores["auroc_total"], (-0.95, -0.7))
     answer = (
-        f"The AUROC of the total is {scores.auroc_total:.2f}: the noisy border is as yellow as "
+        f"The AUROC of the total is {scores['auroc_total']:.2f}: the noisy border is as yellow as "
         f"the empty cells. In empty cells, knowledge is {100 * share:.0f} % of the total. The "
         "rest is noise that the models predict for cells they never saw."
     )
-    return _shown(LINEAR, run, text, right, answer, notes, "unit")
+    return _shown(run, text, right, answer, notes, "unit")
 
 
 def watch_it_grow() -> ComputedStep:
     """Knowledge uncertainty falls where there are rows and stays where there are none."""
-    run = run_heart(ONE)
-    maps, filled = run.methods[0], run.data.in_support
-    stds = np.sqrt(maps.knowledge)
-    early = int(np.searchsorted(maps.n_trees, 50))
-    n_early = int(maps.n_trees[early])
+    run = HEART.run(ONE)
+    view, filled = run.views[0], run.data.in_support.ravel()
+    stds = np.sqrt(view.at.knowledge)
+    early = int(np.searchsorted(view.stages, 50))
+    n_early = int(view.stages[early])
     settled = math.log(filled.sum() * run.settings.rows) / run.settings.rate
     notes = (
         "random_strength adds noise to the scores of splits. It fades over about "
@@ -129,7 +124,7 @@ def watch_it_grow() -> ComputedStep:
         f"{stds[early][filled].mean():.2g} to {stds[-1][filled].mean():.2g}.",
     )
     heart = stds[:, ~filled].mean(axis=1)
-    half = maps.n_trees[int(np.argmax(heart >= 0.5 * heart[-1]))]
+    half = view.stages[int(np.argmax(heart >= 0.5 * heart[-1]))]
     text = (
         f"Every model adds {run.settings.trees:,} trees, one after the other. Play them and watch "
         "the heart in the map of knowledge uncertainty."
@@ -140,72 +135,69 @@ def watch_it_grow() -> ComputedStep:
         f"{stds[-1][~filled].mean():.3g}. The first splits are partly random, so the models drift "
         "apart. Where there are rows, every tree corrects the trees before it."
     )
-    return _shown(ONE, run, text, right, answer, notes)
+    return _shown(run, text, right, answer, notes)
 
 
 def one_model() -> ComputedStep:
     """A virtual ensemble costs a tenth and sees nearly as much."""
-    run = run_heart(BOTH)
-    true, virtual = (score_heart(maps) for maps in run.methods)
-    cuts = int(run.methods[1].n_members[-1])
-    ratio = true.knowledge_empty / virtual.knowledge_empty
+    run = HEART.run(BOTH)
+    true, virtual = run.numbers["sglb"], run.numbers["virtual_sglb"]
+    cuts = int(run.views[1].counts[-1])
+    ratio = true["empty"] / virtual["empty"]
     notes = (
         f"The cuts are every {run.settings.step} trees of the second half (equation 15). In empty "
-        f"cells it is {virtual.knowledge_empty:.2g}, with independent models "
-        f"{true.knowledge_empty:.2g}. Both methods share their colour scales.",
+        f"cells it is {virtual['empty']:.2g}, with independent models "
+        f"{true['empty']:.2g}. Both methods share their colour scales.",
     )
     text = (
         f"A virtual ensemble is one model. It is cut {cuts} times during training, and the cuts "
         "are its members. It costs a tenth of ten models."
     )
-    right = Largest(
-        ((1.0 - virtual.auroc_knowledge) / 0.1, abs(math.log(ratio)) / math.log(2.0), 1.0)
-    )
+    right = Largest(((1.0 - virtual["auroc"]) / 0.1, abs(math.log(ratio)) / math.log(2.0), 1.0))
     answer = (
-        f"It ranks the cells nearly as well: AUROC {auroc_text(virtual.auroc_knowledge)} against "
-        f"{auroc_text(true.auroc_knowledge)}. In empty cells its value is {times_text(ratio)} too "
+        f"It ranks the cells nearly as well: AUROC {auroc_text(virtual['auroc'])} against "
+        f"{auroc_text(true['auroc'])}. In empty cells its value is {times_text(ratio)} too "
         "small, because the cuts share most of their trees. Use it to rank rows."
     )
-    return _shown(BOTH, run, text, right, answer, notes, "step")
+    return _shown(run, text, right, answer, notes, "step")
 
 
 def small_steps() -> ComputedStep:
     """A virtual ensemble needs a model that has converged."""
-    run = run_heart(SLOW)
-    true, virtual = (score_heart(maps) for maps in run.methods)
+    run = HEART.run(SLOW)
+    true, virtual = run.numbers["sglb"], run.numbers["virtual_sglb"]
     others = [
-        score_heart(run_heart(replace(SLOW, methods=("virtual_sglb",), **knobs)).methods[0])
+        HEART.run(replace(SLOW, methods=("virtual_sglb",), **knobs)).numbers["virtual_sglb"]
         for knobs in ({"rate": 0.03}, {"trees": 2000})
     ]
     notes = (
         "At a rate of 0.03 the ranking is reversed: the virtual ensemble has an AUROC of "
-        f"{auroc_text(others[0].auroc_knowledge)}.",
+        f"{auroc_text(others[0]['auroc'])}.",
     )
     text = (
         f"The learning rate is now {run.settings.rate:g} instead of {BOTH.rate:g}, still "
         f"with {run.settings.trees:,} trees."
     )
-    right = Largest((1.0 - true.auroc_knowledge, 1.0 - virtual.auroc_knowledge, 0.05))
+    right = Largest((1.0 - true["auroc"], 1.0 - virtual["auroc"], 0.05))
     answer = (
-        f"Ten models have an AUROC of {auroc_text(true.auroc_knowledge)}, the virtual ensemble "
-        f"{auroc_text(virtual.auroc_knowledge)}. It takes its members while the model is still "
+        f"Ten models have an AUROC of {auroc_text(true['auroc'])}, the virtual ensemble "
+        f"{auroc_text(virtual['auroc'])}. It takes its members while the model is still "
         "learning, so they differ even where there are rows. With 2,000 trees: "
-        f"{auroc_text(others[1].auroc_knowledge)}."
+        f"{auroc_text(others[1]['auroc'])}."
     )
-    return _shown(SLOW, run, text, right, answer, notes, "start")
+    return _shown(run, text, right, answer, notes, "start")
 
 
 def take_rows_away() -> ComputedStep:
     """Knowledge uncertainty depends on rows, not on places."""
-    before = run_heart(ONE).methods[0]
-    run = run_heart(CORNER)
-    maps = run.methods[0]
-    corner = np.isin(np.arange(SIDE * SIDE), CORNER.cells).reshape(SIDE, SIDE)
-    stds = [np.sqrt(m.knowledge[-1])[corner].mean() for m in (before, maps)]
+    before = HEART.run(ONE).views[0]
+    run = HEART.run(CORNER)
+    corner = np.isin(np.arange(SIDE * SIDE), CORNER.cells)
+    stds = [np.sqrt(view.last.knowledge)[corner].mean() for view in (before, run.views[0])]
     notes = (
         "On the page, click a cell or drag over several to take their rows away, or to give rows "
         "to cells of the heart. The AUROC over all empty cells is "
-        f"{auroc_text(score_heart(maps).auroc_knowledge)}.",
+        f"{auroc_text(run.numbers['sglb']['auroc'])}.",
     )
     text = (
         f"The outlined block has lost its {corner.sum() * run.settings.rows:,} rows. Nothing else "
@@ -217,16 +209,16 @@ def take_rows_away() -> ComputedStep:
         "not on places. The data uncertainty in the block is a guess: without rows nobody can "
         "know the noise."
     )
-    return _shown(CORNER, run, text, right, answer, notes, "shown")
+    return _shown(run, text, right, answer, notes, "shown")
 
 
 def how_much_is_unknown() -> ComputedStep:
     """At CatBoost's temperature it ranks cells; at the posterior's it also has the right size."""
-    run = run_heart(POSTERIOR)
+    run = HEART.run(POSTERIOR)
     rows = (POSTERIOR.rows, 100 * POSTERIOR.rows // 10)
-    posterior = [score_heart(run.methods[0])]
-    posterior.append(score_heart(run_heart(replace(POSTERIOR, rows=rows[1])).methods[0]))
-    cold = score_heart(run_heart(replace(ONE, rows=rows[0])).methods[0])
+    posterior = [run.numbers["sglb"]]
+    posterior.append(HEART.run(replace(POSTERIOR, rows=rows[1])).numbers["sglb"])
+    cold = HEART.run(replace(ONE, rows=rows[0])).numbers["sglb"]
     noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
     error = noise / math.sqrt(rows[0])
     notes = (
@@ -234,7 +226,7 @@ def how_much_is_unknown() -> ComputedStep:
         "the square root of the number of rows. This picture uses the temperature that samples "
         "from the posterior, with noise in splits and in leaves.",
     )
-    shrinks = posterior[0].knowledge_filled / posterior[1].knowledge_filled
+    shrinks = posterior[0]["filled"] / posterior[1]["filled"]
     text = (
         f"Each cell now has {rows[0]} rows. Their mean has a standard error of {error:.2g}: so "
         "much is unknown. These models sample from the posterior."
@@ -243,11 +235,11 @@ def how_much_is_unknown() -> ComputedStep:
         tuple(-abs(math.log(shrinks / factor)) for factor in (1.0, math.sqrt(10.0), 10.0))
     )
     answer = (
-        f"Knowledge uncertainty is {posterior[0].knowledge_filled:.2g}, and {shrinks:.1f} times "
+        f"Knowledge uncertainty is {posterior[0]['filled']:.2g}, and {shrinks:.1f} times "
         f"smaller with {rows[1]:,} rows; the square root of ten is 3.2. At CatBoost's temperature "
-        f"it is {cold.knowledge_filled:.1g}: that ranks cells, but its size says nothing."
+        f"it is {cold['filled']:.1g}: that ranks cells, but its size says nothing."
     )
-    return _shown(POSTERIOR, run, text, right, answer, notes, "shown")
+    return _shown(run, text, right, answer, notes, "shown")
 
 
 LESSON = Lesson(

@@ -20,7 +20,7 @@ def one_knob(key: str, settings: Any) -> Sequence[LiveKnob]:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> knobs = one_knob("log", HeartSettings(methods=("sglb",)))
     >>> [knob.key for knob in knobs if knob.needs is None]
     ['log']

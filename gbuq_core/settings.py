@@ -167,7 +167,7 @@ def knobs_of(kind: Any, asked: Any = None) -> tuple[Knob, ...]:
 
     ``asked`` is the record whose settings need them or not, if that is another one.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> [knob.key for knob in knobs_of(HeartSettings)][:3]
     ['rows', 'noise', 'cells']
     """
@@ -262,7 +262,7 @@ def _read(meta: _Setting, value: Any) -> Any:
 def to_values(settings: Any) -> dict[str, Any]:
     """The knobs' values for these settings, as widgets and links have them.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> to_values(HeartSettings(cells=(31,), shown=4))["cells"]
     '34'
     """
@@ -276,7 +276,7 @@ def to_values(settings: Any) -> dict[str, Any]:
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     """The settings for the knobs' values; a knob that is not there keeps its default.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> from_values(HeartSettings, {"cells": "34.08"}).cells
     (8, 31)
     """
@@ -295,7 +295,7 @@ def plan_of(settings: S, method: str = "", also: Sequence[str] = ()) -> S:
     it, what any of them uses stays. ``also`` names knobs of the view that stay, where they are
     used.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> slow, quick = HeartSettings(step=10), HeartSettings(step=100)
     >>> plan_of(slow, "virtual_sglb") == plan_of(quick, "virtual_sglb")
     True
@@ -372,7 +372,7 @@ def needed(settings: S, asked: Any = None) -> S:
 def with_fit(settings: S, plan: S) -> S:
     """The settings with all that a plan fits: today's view of a fit of earlier settings.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> shown = with_fit(HeartSettings(rows=10, step=20), HeartSettings(rows=30))
     >>> shown.rows, shown.step
     (30, 20)
@@ -388,7 +388,7 @@ def arguments(settings: Any, *about: Any) -> dict[str, Any]:
     None is left to the estimator, unless the setting ``fills`` it by what it is told ``about`` the
     data.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> arguments(plan_of(HeartSettings(rate=0.2), "sglb"))["learning_rate"]
     0.2
     """
@@ -404,7 +404,7 @@ def arguments(settings: Any, *about: Any) -> dict[str, Any]:
 def bare(settings: S) -> S:
     """The settings without what is only drawn, on which no statement depends.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> bare(HeartSettings(trees=50, unit="variance")) == HeartSettings(trees=50)
     True
     """
@@ -425,7 +425,7 @@ def quicker(settings: S, share: float) -> S:
 def work_of(settings: Any) -> float:
     """All sizes times each other and times the number of methods: what a fit's work grows with.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> work_of(HeartSettings(trees=200)) / work_of(HeartSettings(trees=100))
     2.0
     """
@@ -452,7 +452,7 @@ def shrink(value: int, share: float, least: int) -> int:
 def differences(settings: Any, wanted: Any, words: str = "{} {} instead of {}") -> tuple[str, ...]:
     """How settings differ from others, as people write it: a name and both values.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> differences(HeartSettings(trees=200), HeartSettings())
     ('trees 200 instead of 1,000',)
     """

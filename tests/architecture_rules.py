@@ -58,6 +58,7 @@ FLOORS = [
     {"lenses"},
     {"commands"},
     {"experiments"},  # only the app, lessons and measurements know them
+    {"study"},
     {"__main__", "__init__"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -66,7 +67,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 DRAWS_RESULTS = "gbuq_core.figures.plots"
 FIGURES_MAY_USE = FLOORS[0] | {"uncertainty", "synthetic", "metrics", "figures"}
 # Rooms that draw what they find: a picture lives with its experiment, a table's with its lens.
-HOLD_FIGURES = {"lenses", "experiments"}
+HOLD_FIGURES = {"lenses", "experiments", "study"}
 HIDDEN_FROM_PAGES = {
     "trees",
     "seeding",
@@ -413,13 +414,17 @@ def count_code_lines(module):
 
 
 def files_are_short(module):
-    """Pages by every line, other Python by its code, scripts and styles by every line."""
+    """Pages by every line, other Python by its code, scripts and styles by every line.
+
+    An experiment is one file, whatever it needs.
+    """
     lines = len(module.text.splitlines())
     if module.top == "app.py" or module.is_page or module.path.suffix != ".py":
         limit = 60 if module.top == "app.py" else 150 if module.is_page else 400
         return [f"{lines} lines"] if lines > limit else []
     code = count_code_lines(module) if lines > 500 else lines
-    return [f"{code} lines of code"] if code > 500 else []
+    limit = 900 if module.room == "study" else 500
+    return [f"{code} lines of code"] if code > limit else []
 
 
 def no_room_without_a_name(module):
@@ -519,7 +524,8 @@ def pages_using(modules):
 def what_one_page_uses_lives_in_its_folder(modules):
     users = pages_using(modules)
     shared = [m.path for m in modules if m.path.parent == UI and m.path.suffix == ".py"]
-    alone = (path for path in shared if path.stem != "__init__" and len(users[path]) < 2)
+    every = {"__init__", "study"}  # the page of every study, of which there may be one
+    alone = (path for path in shared if path.stem not in every and len(users[path]) < 2)
     return {
         path: f"used by {', '.join(users[path]) or 'no page'}"
         for path in alone

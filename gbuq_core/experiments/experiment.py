@@ -119,7 +119,7 @@ class Account:
     # `outcomes(run)` returns those of seeds that the run has itself
     outcomes: Callable[[Any], Sequence[SeedOutcome]] = _none
     remark: Callable[[Any], str] = _nothing  # Markdown below the statements
-    study: SeedStudy | None
+    seeds: SeedStudy | None
     code: Callable[[Any], str]  # Python that makes the run
     # `tables(run)` names the CSV files and says how each is made of the run
     tables: Callable[[Any], Mapping[str, Callable[[Any], str]]]
@@ -128,6 +128,15 @@ class Account:
     equations: str  # Markdown, with LaTeX between $$
     terms: tuple[str, ...] = ()  # of the glossary, below them
     departures: str  # a heading of docs/departures.md
+    claims: Callable[[Any], Sequence[Claim]]
+
+    def judge(self, run: Any) -> Sequence[Claim]:
+        """The verdicts on the statements."""
+        return self.claims(run)
+
+    def say_answer(self, run: Any) -> str:
+        """The answer to the question."""
+        return self.answer(run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +156,6 @@ class Drawn(Account):
     behind_statements: bool = False
     beside: tuple[Knob, ...] = ()
     words: Callable[[Any], str]  # the pictures in words
-    claims: Callable[[Any], Sequence[Claim]]
     why: Callable[[Any], Rows] = _none
 
 
@@ -210,14 +218,13 @@ class Compared(SideBySide, Drawn):
 class Experiment(SideBySide, Account):
     """An account of methods whose maps stand side by side."""
 
-    # `run(settings, views)` joins what is shown of each method, in a record with `settings`
-    run: Callable[[Any, Sequence[Any]], Any]
+    # `gather(settings, views)` joins what is shown of each method, in a record with `settings`
+    gather: Callable[[Any, Sequence[Any]], Any]
     # `sheet(run, views, knobs)` returns the picture; views may also be of earlier settings
     sheet: Callable[[Any, Sequence[Any], Sequence[LiveKnob]], PanelSheet]
     # `begin(sheet, run, values)` returns how a page with these values of its knobs begins
     begin: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
     followed: bool = True  # whether the picture follows the sliders of a fit while they move
-    claims: Callable[[Any], tuple[Claim, ...]]
     closer: tuple[Closer, ...] = ()
 
 
@@ -259,9 +266,9 @@ def account_sections(
 def _verdicts_of_seeds(page: Account, run: Any) -> Mapping[str, str]:
     """What seeds say of the statements, where that is known without running any."""
     outcomes = page.outcomes(run)
-    if not outcomes and page.study is not None:
-        plan = page.study.plan(run.settings)
-        outcomes = () if plan.quicker else page.study.stored(plan) or ()
+    if not outcomes and page.seeds is not None:
+        plan = page.seeds.plan(run.settings)
+        outcomes = () if plan.quicker else page.seeds.stored(plan) or ()
     return {count.key: count.text for count in count_verdicts(outcomes)}
 
 
@@ -308,7 +315,7 @@ def experiment_sections(
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
     if page.begin is not _quiet:  # all is shown at once, since no other view is in the file
         knobs = [knob for knob in knobs if knob.key != EVERY]
-    sheet, claims = page.sheet(run, views, knobs), page.claims(run)
+    sheet, claims = page.sheet(run, views, knobs), page.judge(run)
     height = max(sheet.panel_height, _LEAST_HEIGHT)
     sheet = replace(sheet, panel_height=height, quiet=page.begin is _quiet and bool(knobs))
     looks = []

@@ -20,6 +20,7 @@ import numpy as np
 
 from gbuq_core.model_files.fields import Reader, Writer
 
+FOLDER = Path(__file__).parent
 BITS = 20  # of a number with a fraction: it is off by a millionth of itself at most
 _SINGLE = 23  # bits of a float32
 # What only a fit here has, of the records that have a field for it.
@@ -32,7 +33,7 @@ class Opening:
     """The stored results of an experiment: how they are made, and which of them there are."""
 
     name: str  # of the experiment's folder
-    folder: Path = Path(__file__).parent  # where that one is
+    folder: Path = FOLDER  # where that one is
     file: str = "opening"
     kind: type  # of a result
     make: Callable[[Any], Any]  # the result of a plan

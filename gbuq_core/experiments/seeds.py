@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import VERDICTS, Claim
-from gbuq_core.experiments.opening import Opening, changed
+from gbuq_core.experiments.opening import FOLDER, Opening, changed
 from gbuq_core.jobs import stage
 from gbuq_core.settings import bare, differences, quicker, work_of
 
@@ -146,6 +147,7 @@ class SeedStudy:
     """What an experiment gives to be run over seeds."""
 
     name: str  # of the experiment
+    folder: Path = FOLDER  # where its folder is
     # `fit`, `claims`: as for `run_over_seeds`
     fit: Callable[[Any], Any]
     claims: Callable[[Any], Sequence[Claim]]
@@ -162,6 +164,7 @@ class SeedStudy:
         """The stored outcomes: the settings of each seed are a plan."""
         return Opening(
             name=self.name,
+            folder=self.folder,
             file="seeds",
             kind=SeedOutcome,
             make=lambda settings: next(

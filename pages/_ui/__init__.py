@@ -24,6 +24,7 @@
     curves         the component for curves
     surface        one map as a surface that can be turned
     skeleton       the places of a page: question, picture, control, verdict, folds
+    study          the page of a study, an experiment in one file
     experiment     draws the page of an experiment from its record
     maps           the same where methods have maps side by side
     sections       draws a section of the exported page on the page

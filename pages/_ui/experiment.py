@@ -156,7 +156,7 @@ def _check(record: Single, run: Any) -> tuple[Sequence[Claim], Callable[[], None
     if last_kept(name) is None:
         asked["of"] = depends
     if asked["of"] == depends:
-        return kept(name, [], depends, lambda: record.claims(run)), None
+        return kept(name, [], depends, lambda: record.judge(run)), None
 
     def offer() -> None:
         st.caption("The statements are not checked for these settings.")
@@ -344,7 +344,7 @@ def _tell_drawn(
 ) -> None:
     """The folds of a page whose pictures are drawn."""
     if claims is None:
-        claims = kept(f"{record.name}-claims", [run], None, lambda: record.claims(run))
+        claims = kept(f"{record.name}-claims", [run], None, lambda: record.judge(run))
     with page.fold(WHY):
         draw_rows(record.why(run), f"{record.name}-why", acts)
         if below_why is not None:
@@ -411,7 +411,7 @@ def _draw_single(
             with suppress(GbuqError):
                 run = record.look(answer.result, settings, kept)
         fresh = answer.fresh or bool(answer.error)
-        page.say_verdict(record.answer(run) or FOLLOWS, ())
+        page.say_verdict(record.say_answer(run) or FOLLOWS, ())
     pictures, given = record.pictures(run, live_knobs(state, values)), acts(run)
     places = st.columns(len(pictures), gap="medium") if len(pictures) > 1 else [st.container()]
     for place, (key, section) in zip(places, pictures.items(), strict=True):

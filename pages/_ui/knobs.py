@@ -146,7 +146,7 @@ def query_string(knobs: Iterable[Knob], values: Mapping[str, Any]) -> str:
 def query_of(settings: Any) -> str:
     """The part of a link after the question mark that restores a page's settings.
 
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from gbuq_core.study.heart import HeartSettings
     >>> query_of(HeartSettings(rate=0.1, cells=(31,)))
     'cells=34&rate=0.1'
     """

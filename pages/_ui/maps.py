@@ -56,10 +56,10 @@ def show_maps(
     shown = view_answers(record, settings, answers)
     of_now = [each for each in shown if each.fresh]
     fresh = [each.view for each in of_now]
-    now = record.run(settings, fresh)
+    now = record.gather(settings, fresh)
     done = all(answer.state in ("done", "failed") for answer in answers)
     run, views = _settled(record, now, fresh, done)
-    claims = kept(f"{record.name}-claims", views, bare(run.settings), lambda: record.claims(run))
+    claims = kept(f"{record.name}-claims", views, bare(run.settings), lambda: record.judge(run))
     sheet = _sheet_of(record, state, values, shown)
     with page.notices:
         say_what_is_missing(record, settings, shown)
@@ -77,7 +77,7 @@ def show_maps(
             drawn = _sheet_of(record, state, moment, moved)
             all_fresh = all(each.fresh or each.problem for each in moved)
             of_moment = [each for each in moved if each.fresh]
-            page.say_verdict(record.answer(_answered(record, moment, of_moment)) or FOLLOWS, ())
+            page.say_verdict(record.say_answer(_answered(record, moment, of_moment)) or FOLLOWS, ())
         kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
         canvas(drawn, record.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
         return all_fresh
@@ -121,7 +121,7 @@ def _answered(record: Experiment, values: SimpleNamespace, shown: Sequence[Shown
     method = str(getattr(values, MAP, "")).rpartition(": ")[0]
     first = sorted(shown, key=lambda each: each.answer.request.label != method)
     settings = from_values(record.settings, vars(values))
-    return record.run(settings, [each.view for each in first])
+    return record.gather(settings, [each.view for each in first])
 
 
 def _settled(record: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
@@ -168,7 +168,7 @@ def _sheet_of(
 ) -> PanelSheet:
     """What there is to draw, the last good maps included."""
     settings = from_values(record.settings, vars(values))
-    run = record.run(settings, [each.view for each in shown if each.fresh])
+    run = record.gather(settings, [each.view for each in shown if each.fresh])
     views = [each.view for each in shown if each.view is not None]
     sheet = record.sheet(run, views, live_knobs(state, values))
     for closer in record.closer:

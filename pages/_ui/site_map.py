@@ -63,6 +63,7 @@ EXPERIMENTS = (
     HEART, SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS,
     BEYOND,
 )  # fmt: skip
+STUDIES = (HEART,)  # the experiments that are one file each, in `gbuq_core.study`
 # In the order of the navigation, which leads to the experiments by Explore.
 PAGES = (HOME, YOUR_DATA, EXPLORE, LESSONS, SCOREBOARD, *EXPERIMENTS)
 

@@ -184,7 +184,7 @@ class Skeleton:
             else:
                 if claims and (about := record.about(run)):
                     st.caption(about)
-                study = record.study if complete else None
+                study = record.seeds if complete else None
                 outcomes = record.outcomes(run)
                 seeds = draw_claims(claims, study, given.settings, outcomes=outcomes)
                 if not claims and (why := record.silence(run)):
@@ -192,7 +192,7 @@ class Skeleton:
             if remark := kept(f"{record.name}-remark", [run], None, lambda: record.remark(run)):
                 st.markdown(remark)
         told = run if answered is None else answered
-        self.say_verdict(record.answer(told), claims, record.numbers(told), seeds)
+        self.say_verdict(record.say_answer(told), claims, record.numbers(told), seeds)
         with self.fold(COMPARE):
             if scored:
                 for number, section in enumerate(listed(record.scores(run))):

@@ -2,26 +2,28 @@
 
 from gbuq_core.experiments.beyond.fit import count_fits as beyond_fits
 from gbuq_core.experiments.gaussians.fit import count_runs
-from gbuq_core.experiments.heart.fit import count_fits as heart_fits
 from gbuq_core.experiments.heteroscedastic.fit import count_fits as heteroscedastic_fits
 from gbuq_core.experiments.neighbours.fit import count_fits as neighbours_fits
 from gbuq_core.experiments.novelty.fit import count_fits as novelty_fits
 from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.experiments.spiral.fit import count_fits as spiral_fits
 from gbuq_core.experiments.two_clocks.fit import count_fits as two_clocks_fits
+from gbuq_core.study.heart import HEART as HEART_STUDY
+from gbuq_core.study.members import count_fits as study_fits
 from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
-from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
+from pages._ui.study import state_of
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from tests.app.drawn import curve_specs, sheets
 from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import run_when_done
 
+HEART = state_of(HEART_STUDY)
 STATES = {
     state.key: state
     for state in (
@@ -46,7 +48,7 @@ SMALL = {
     "beyond": {"rows": "60"},
 }  # fmt: skip
 FITS = {
-    "heart": heart_fits,
+    "heart": study_fits,
     "spiral": spiral_fits,
     "gaussians": count_runs,
     "heteroscedastic": heteroscedastic_fits,

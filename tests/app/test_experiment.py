@@ -30,7 +30,7 @@ def test_a_toy_experiment_has_a_page_that_asks_draws_answers_and_exports():
     at = run_when_done(at.select_slider(key="rows").set_value(20).run())
     assert "rows = 20" in [code.value for code in at.code]
     assert sheets(at)[0].header["digest"] != sheet.header["digest"]
-    run = TOY.run(ToySettings(), [fit])
+    run = TOY.gather(ToySettings(), [fit])
     page = account_html(TOY, run, experiment_sections(TOY, run, run.fits)).decode()
     assert "Largest error" in page
     assert "rows = 10" in page

@@ -3,18 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from gbuq_core.experiments.heart.fit import run_heart
-from gbuq_core.experiments.heart.plan import (
-    HeartSettings,
-    problem_with_cells,
-    read_cells,
-    write_cells,
-)
-from gbuq_core.experiments.heart.scores import describe_heart, score_heart
-from pages._ui.canvas import CanvasEvent
-from pages._ui.heart.controls import toggled
+from gbuq_core.study.heart import HEART, HeartSettings, write_cells
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
     keys_of,
@@ -33,24 +23,25 @@ SETTINGS = HeartSettings(rows=30, trees=100, members=4, step=10)
 
 def test_the_page_shows_truth_and_methods_and_their_scores_and_cells_are_painted():
     at = open_page("heart")
-    run = run_heart(SETTINGS)
+    run = HEART.run(SETTINGS)
     assert titles(at)[:4] == ["True noise", "SGLB: total", "SGLB: data", "SGLB: knowledge"]
     # float32 travels.
     shown = values_of(at, "SGLB: knowledge")
-    maps = run.methods[0]
-    played = np.isin(maps.n_trees, sheet(at).header["frameValues"])
-    np.testing.assert_allclose(shown, np.sqrt(maps.knowledge[played]), rtol=1e-6)
-    assert describe_heart(run) in words(at)
+    view = run.views[0]
+    played = np.isin(view.stages, sheet(at).header["frameValues"])
+    knowledge = np.sqrt(view.at.knowledge[played])
+    np.testing.assert_allclose(shown.reshape(knowledge.shape), knowledge, rtol=1e-6)
+    assert HEART.describe(run) in words(at)
     assert notes(at) == []
-    assert f"{score_heart(run.methods[1]).auroc_knowledge:.3f}" in table(at, "| Std |")
+    assert f"{run.numbers['virtual_sglb']['auroc']:.3f}" in table(at, "| Std |")
     assert any(m.value.startswith("**Holds.**") for m in at.markdown)
     # Painted cells lose their rows, and knowledge answers.
     settle(at.text_input(key="cells").set_value("00").run())
     assert np.isnan(values_of(at, "True noise")[0, 0, 0])
     assert values_of(at, "SGLB: knowledge")[-1, 0, 0] > 10 * shown[-1, 0, 0]
-    assert describe_heart(run_heart(replace(SETTINGS, cells=(0,)))) in words(at)
-    settle(at.button(key="_unpaint").click().run())
-    assert describe_heart(run) in words(at)
+    assert HEART.describe(HEART.run(replace(SETTINGS, cells=(0,)))) in words(at)
+    settle(at.button(key="_undo").click().run())
+    assert HEART.describe(run) in words(at)
     assert "cells" not in at.query_params
 
 
@@ -72,27 +63,8 @@ def test_what_cannot_be_shown_is_a_sentence_and_the_rest_stays():
     assert any("virtual SGLB: truncation_step 200 gives no member" in note for note in notes(at))
     assert "SGLB: knowledge" in titles(at)
     assert "virtual SGLB: knowledge" not in titles(at)
-    filled = write_cells(np.flatnonzero(run_heart(SETTINGS).data.in_support).tolist())
+    filled = write_cells(np.flatnonzero(HEART.data(SETTINGS).in_support).tolist())
     at = open_page("heart", cells=filled)
     sentence = "At least 2 cells need training rows. Undo some of the painting."
     assert any(note.startswith(sentence) for note in notes(at))
     assert not np.isnan(values_of(at, "True noise")).all()
-    assert problem_with_cells(range(81)).startswith("At most 66")
-    assert problem_with_cells([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("held", "event", "painted"),
-    [
-        ("", CanvasEvent(clicked=(0, 0, 3)), "03"),
-        ("03", CanvasEvent(clicked=(5, 0, 3)), ""),
-        ("", CanvasEvent(clicked=(0, 4, 4)), "44"),
-        ("", CanvasEvent(dragged=[(0, 0), (0, 1)]), "00.01"),
-        ("00", CanvasEvent(dragged=[(0, 0), (0, 1)]), "00.01"),  # what has rows loses them
-        ("00.01", CanvasEvent(dragged=[(0, 0), (0, 1)]), ""),  # none has: all get some
-        ("00", CanvasEvent(dragged=[(0, 0), (4, 4)]), "44"),
-        ("", CanvasEvent(dragged=[(0, 0), (4, 4)]), "00"),
-    ],
-)
-def test_clicks_turn_cells_over_and_drags_empty_or_fill(held, event, painted):
-    assert write_cells(toggled(read_cells(held), event)) == painted

@@ -9,13 +9,12 @@ from lesson_parts import computed
 
 from demos import load_lessons
 from demos.teaching import TEACHING
-from gbuq_core.experiments.heart.experiment import heart_code
 from gbuq_core.jobs import JobRunner
 from gbuq_core.settings import from_values
+from gbuq_core.study.heart import HEART as STUDY
 from pages._ui import jobs_glue
 from pages._ui.beyond import controls as beyond_controls
 from pages._ui.gaussians import controls as gaussians_controls
-from pages._ui.heart import controls as heart_controls
 from pages._ui.heteroscedastic import controls as heteroscedastic_controls
 from pages._ui.knobs import read_knob
 from pages._ui.lessons import step as step_of_page
@@ -24,6 +23,7 @@ from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
+from pages._ui.study import state_of
 from pages._ui.two_clocks import controls as two_clocks_controls
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
@@ -34,7 +34,7 @@ from tests.figure_readers import decode_sheet
 
 HEART = load_lessons()[0]
 CONTROLS = {
-    "heart": heart_controls,
+    "heart": SimpleNamespace(STATE=state_of(STUDY)),
     "gaussians": gaussians_controls,
     "spiral": spiral_controls,
     "neighbours": neighbours_controls,
@@ -101,7 +101,7 @@ def test_a_step_asks_first_keeps_the_answer_and_compares_it():
     assert {shown.text, f"**{step.question}**"} <= set(texts_of(at))
     assert not {shown.answer, *shown.more} & set(texts_of(at))  # nothing before the guess
     assert not folded(at)
-    assert heart_code(step.preset).strip() in [c.value for c in at.code]
+    assert STUDY.python(step.preset).strip() in [c.value for c in at.code]
     options = [b.label for b in at.button if (b.key or "").startswith("_option:")]
     assert tuple(options) == step.ask
     settle(button(at, "_option:1:1").click().run())

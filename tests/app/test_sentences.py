@@ -13,8 +13,6 @@ from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import check_claims
-from gbuq_core.experiments.heart.experiment import HEART
-from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.data import SUPPORT
 from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
 from gbuq_core.experiments.heteroscedastic.plan import PAPER as HETEROSCEDASTIC_PAPER
@@ -31,15 +29,17 @@ from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.two_clocks.experiment import TWO_CLOCKS
 from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
+from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians
-from pages._ui.heart import controls as heart
 from pages._ui.heteroscedastic import controls as heteroscedastic
 from pages._ui.soft_trees import controls as soft_trees
 from pages._ui.spiral import controls as spiral
+from pages._ui.study import state_of
 from pages._ui.two_clocks import controls as two_clocks
 
+heart = SimpleNamespace(STATE=state_of(HEART))
 RECORDS = (
     HEART,
     SPIRAL,

@@ -8,7 +8,6 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.beyond.fit import BeyondSettings
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.novelty.plan import NoveltySettings
@@ -25,9 +24,9 @@ from gbuq_core.settings import (
     plan_of,
     to_values,
 )
+from gbuq_core.study.heart import HEART, HeartSettings
 from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
-from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
@@ -35,6 +34,7 @@ from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
+from pages._ui.study import state_of
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from tests.app.experiment_page import SMALL
 from tests.app.linked import values_of_link
@@ -42,7 +42,7 @@ from tests.app.opening import open_link
 
 PAGES = {
     "gaussians": (GAUSSIANS, GaussiansSettings),
-    "heart": (HEART, HeartSettings),
+    "heart": (state_of(HEART), HeartSettings),
     "home": (HOME, WaveSettings),
     "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),

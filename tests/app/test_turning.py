@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
-from pages._ui.heart.controls import STATE as HEART
+from gbuq_core.study.heart import HEART
 from pages._ui.live import turning
 from pages._ui.spiral.controls import STATE as SPIRAL
+from pages._ui.study import state_of
 from tests.app.experiment_page import curves, open_page, sheet
 
 SHEET = PanelSheet(panels=[Panel(title="one", values=[[0.0]])])
@@ -23,12 +24,12 @@ def names(method):
 
 
 def test_a_knob_names_the_maps_of_the_chosen_methods_that_need_it():
-    turns = turns_of(HEART)
+    turns = turns_of(state_of(HEART))
     assert turns["step"] == turns["start"] == names("virtual SGLB")
     assert turns["members"] == names("SGLB")
     assert {name.split(": ")[1] for name in turns["log"]} == {"knowledge"}
     assert not {"rows", "shown", "unit", "scale"} & {*turns}
-    assert turns_of(HEART, methods=("SGLB",)).get("step") is None
+    assert turns_of(state_of(HEART), methods=("SGLB",)).get("step") is None
     spiral = turns_of(SPIRAL)
     assert spiral["burn_in"] == spiral["cycle"] == names("cSGLB")
     assert spiral["rate"] == names("SGLB")

@@ -8,22 +8,24 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
 from gbuq_core.knobs import problem_with
+from gbuq_core.study.heart import HEART
 from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
-from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
+from pages._ui.study import state_of
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from pages._ui.your_data.state import page_state
 
 STORIES = {
     state.key: state
     for state in (
-        *(GAUSSIANS, HEART, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, SOFT_TREES, SPIRAL, TWO_CLOCKS),
+        state_of(HEART),
+        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, SOFT_TREES, SPIRAL, TWO_CLOCKS),
         BEYOND,
         page_state([], "", 0),
     )

@@ -15,10 +15,6 @@ from live_stages import chosen_stages
 from scipy.stats import spearmanr
 
 from demos.live import one_knob
-from gbuq_core.experiments.heart.data import make_painted_heart
-from gbuq_core.experiments.heart.fit import HeartFit, map_heart
-from gbuq_core.experiments.heart.picture import heart_sheet
-from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.spiral.data import SIDE, spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
 from gbuq_core.experiments.spiral.picture import flagged, spiral_sheet
@@ -30,10 +26,12 @@ from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.settings import plan_of, to_values
+from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.members import Fit, Members
 from gbuq_core.synthetic import make_spiral
-from pages._ui.heart import controls as heart_page
 from pages._ui.live import live_knobs
 from pages._ui.spiral import controls as spiral_page
+from pages._ui.study import state_of
 from tests.browser.figure import Figure, turn
 
 EVERY = 7  # of the cells are sent back
@@ -123,7 +121,7 @@ def spiral_as_drawn(fits, settings, knobs=()):
 
 
 def knobs_of(page, settings):
-    return live_knobs(page.STATE, SimpleNamespace(**to_values(settings)))
+    return live_knobs(page, SimpleNamespace(**to_values(settings)))
 
 
 def test_spirals_maps_and_scales_are_pythons(page):
@@ -131,7 +129,7 @@ def test_spirals_maps_and_scales_are_pythons(page):
     methods = ("sglb", "virtual_sglb", "csglb")
     settings = SpiralSettings(methods=methods, chain_trees=120, trees=60, members=4, cycle=20)
     fits = [spiral_fit(settings, method, rng) for method in settings.methods]
-    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page, settings))
+    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page.STATE, settings))
     n_frames = len(sheet.frame_values)
     moves = [
         ({}, {"flag": 20}, -1),
@@ -181,7 +179,7 @@ def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     rng = np.random.default_rng(17)
     settings = SpiralSettings(methods=("virtual_sglb",), chain_trees=60, step=10)
     fits = [spiral_fit(settings, "virtual_sglb", rng)]
-    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page, settings))
+    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page.STATE, settings))
     file = tmp_path / "spiral.html"
     # A knob that needs no members, which are left out.
     thin = thin_sheet(replace(sheet, knobs=one_knob("flag", settings)))
@@ -223,12 +221,12 @@ def heart_fit(settings, method, rng):
     if method == "vrf":
         n_trees, means, variances = n_trees[-1:], means[-1:], np.full_like(means[-1:], np.nan)
     members = np.stack([means, variances], axis=-1)
-    return HeartFit(plan, make_painted_heart(3), n_trees, members, 1.0, 1)
+    return Fit(plan, Members(n_trees, members), 1.0, 1)
 
 
 def heart_as_drawn(fits, settings, knobs=()):
-    maps = [map_heart(fit, settings) for fit in fits]
-    return heart_sheet(fits[0].data, maps, settings, knobs=knobs)
+    views = [HEART.view(fit, settings) for fit in fits]
+    return HEART.sheet(HEART.gather(settings, views), views, knobs)
 
 
 def test_hearts_maps_and_scales_are_pythons(page):
@@ -237,7 +235,7 @@ def test_hearts_maps_and_scales_are_pythons(page):
         methods=("sglb", "virtual_sglb", "vrf"), members=4, trees=200, rows=3, step=20
     )
     fits = [heart_fit(settings, method, rng) for method in settings.methods]
-    sheet = heart_as_drawn(fits, settings, knobs_of(heart_page, settings))
+    sheet = heart_as_drawn(fits, settings, knobs_of(state_of(HEART), settings))
     moves = [
         ({}, {"unit": "variance"}, -1),
         ({}, {"log": False}, 12),

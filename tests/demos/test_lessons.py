@@ -23,11 +23,11 @@ from demos.two_clocks import END, MAIN, _look, _score
 from demos.your_data.steps import _top, two_kinds
 from demos.your_data.tables import SEEDS, curves, detect, score_diabetes, split_errors
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.heart.fit import run_heart
-from gbuq_core.experiments.heart.scores import auroc_text, score_heart
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.settings import plan_of
+from gbuq_core.study.heart import HEART
+from gbuq_core.study.study import auroc_text
 from tests.figure_readers import decode_sheet
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,14 +186,14 @@ def test_the_numbers_of_the_heart_are_those_of_its_experiment():
     heart = load_lessons()[NAMES.index("heart")]
     by_title = {step.title: step for step in heart.steps}
     step = by_title["Small steps"]
-    true, virtual = (score_heart(maps) for maps in run_heart(step.preset).methods)
+    _, true, virtual = HEART.run(step.preset).numbers.values()
     answer = computed("heart", step.title).answer
-    assert f"the virtual ensemble {auroc_text(virtual.auroc_knowledge)}" in answer
-    assert f"Ten models have an AUROC of {auroc_text(true.auroc_knowledge)}" in answer
+    assert f"the virtual ensemble {auroc_text(virtual['auroc'])}" in answer
+    assert f"Ten models have an AUROC of {auroc_text(true['auroc'])}" in answer
     step = by_title["One model instead of ten"]
-    true, virtual = (score_heart(maps) for maps in run_heart(step.preset).methods)
+    _, true, virtual = HEART.run(step.preset).numbers.values()
     answer = computed("heart", step.title).more[-1]
-    assert f"cells it is {virtual.knowledge_empty:.2g}, with" in answer
+    assert f"cells it is {virtual['empty']:.2g}, with" in answer
 
 
 def test_what_the_heart_lesson_says_is_so():
@@ -201,18 +201,18 @@ def test_what_the_heart_lesson_says_is_so():
     heart = load_lessons()[NAMES.index("heart")]
     presets = {step.title: step.preset for step in heart.steps}
     score = {
-        title: [score_heart(maps) for maps in run_heart(preset).methods]
+        title: [*HEART.run(preset).numbers.values()][1:]
         for title, preset in presets.items()
         if title in ("Where nothing was ever seen", "Small steps", "Take rows away")
     }
-    assert score["Where nothing was ever seen"][0].auroc_knowledge == 1.0
+    assert score["Where nothing was ever seen"][0]["auroc"] == 1.0
     true, virtual = score["Small steps"]
-    assert virtual.auroc_knowledge < 0.95 < true.auroc_knowledge
+    assert virtual["auroc"] < 0.95 < true["auroc"]
     slower = replace(presets["Small steps"], methods=("virtual_sglb",), rate=0.03)
-    assert score_heart(run_heart(slower).methods[0]).auroc_knowledge < 0.5
+    assert HEART.run(slower).numbers["virtual_sglb"]["auroc"] < 0.5
     longer = replace(slower, rate=0.1, trees=2000)
-    assert score_heart(run_heart(longer).methods[0]).auroc_knowledge > virtual.auroc_knowledge
-    assert score["Take rows away"][0].auroc_knowledge == 1.0
+    assert HEART.run(longer).numbers["virtual_sglb"]["auroc"] > virtual["auroc"]
+    assert score["Take rows away"][0]["auroc"] == 1.0
 
 
 def test_texts_are_escaped_and_the_page_asks_for_nothing():

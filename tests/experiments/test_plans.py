@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gbuq_core.experiments.gaussians import plan as gaussians
-from gbuq_core.experiments.heart import plan as heart
 from gbuq_core.experiments.heteroscedastic import plan as hetero
 from gbuq_core.experiments.spiral import plan as spiral
 from gbuq_core.methods import SAMPLERS
 from gbuq_core.settings import plan_of
+from gbuq_core.study import heart
 
 HEART, SPIRAL, HETERO = set(heart.METHODS), set(spiral.METHODS), set(hetero.METHODS)
 SINGLE = {"catboost", "sgb", "sglb", "vrf"}  # whose members are models

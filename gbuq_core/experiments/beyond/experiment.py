@@ -209,7 +209,7 @@ BEYOND = Single(
     scores=scores_section,
     reading="The left picture is trees alone, the right one the law that weighs them with three "
     "other voices.",
-    study=STUDY,
+    seeds=STUDY,
     code=lambda fit: beyond_code(fit.settings),
     tables=lambda fit: {"Curves": curves_csv, "Rows": rows_csv},
     title="Beyond the rows",

@@ -140,7 +140,7 @@ GAUSSIANS = Experiment(
     done="Sampled",
     invitation="",  # the lede says it
     warn=lambda run: run.stopped[:1].lower() + run.stopped[1:],
-    run=lambda settings, runs: GaussiansRun(settings, target_grid(settings.target), tuple(runs)),
+    gather=lambda settings, runs: GaussiansRun(settings, target_grid(settings.target), tuple(runs)),
     sheet=lambda race, runs, knobs: gaussians_sheet(
         race.truth, runs, race.settings, describe_gaussians(race), knobs
     ),
@@ -155,7 +155,7 @@ GAUSSIANS = Experiment(
     claims=check_claims,
     about=lambda race: describe_settings(race.settings),
     silence=why_no_claims,
-    study=STUDY,
+    seeds=STUDY,
     scores=score_section,
     closer=(Closer(SLOW, (CYCLE,), cycle_section, hint=ABOUT_CYCLE, alone=True),),
     code=lambda run: gaussians_code(run.settings),

@@ -445,7 +445,7 @@ HETEROSCEDASTIC = Compared(
     "picture and those under View change it without retraining.",
     about=lambda run: settings_text(run.settings),
     silence=lambda run: "The paper says nothing about these methods.",
-    study=STUDY,
+    seeds=STUDY,
     code=lambda run: heteroscedastic_code(run.settings),
     tables=lambda run: {
         "Curves": curves_csv,

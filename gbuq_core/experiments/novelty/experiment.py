@@ -450,7 +450,7 @@ NOVELTY = Single(
     reading=_reading,
     answer=answer_novelty,
     scores=lambda run: score_section(run.fit, run.scores),
-    study=STUDY,
+    seeds=STUDY,
     code=lambda run: novelty_code(run.settings),
     tables=lambda run: {
         "Maps": lambda run: novelty_csv(run.fit, run.maps),

@@ -276,7 +276,7 @@ SPIRAL = Experiment(
     opening=OPENING,
     view=_view,
     depends=_depends,
-    run=_run,
+    gather=_run,
     sheet=lambda run, views, knobs: spiral_sheet(
         run.truth, run.data, views, run.settings, alt=describe_spiral(run), knobs=knobs
     ),
@@ -285,7 +285,7 @@ SPIRAL = Experiment(
     claims=check_claims,
     about=lambda run: settings_text(run.settings),
     remark=_beyond,
-    study=STUDY,
+    seeds=STUDY,
     scores=score_section,
     closer=(
         Closer(

@@ -471,7 +471,7 @@ TWO_CLOCKS = Single(
     answer=answer_two_clocks,
     scores=scores_sections,
     reading=lambda look: describe_data(look.fit.plan),
-    study=None,  # the page has the scores of its seeds, not only their verdicts
+    seeds=None,  # the page has the scores of its seeds, not only their verdicts
     code=lambda look: two_clocks_code(look.settings),
     tables=lambda look: {
         "Scores": scores_csv,

@@ -1,9 +1,9 @@
 """What ties lessons to their pages: names in the chooser and in links, a preset's address, code.
 
-Pages are not listed here: one that `site_map.has_lesson` names has its knobs in
-``pages/_ui/<name>/controls.py`` (with a ``query_of`` of its own, if these are not all in the
-settings record), and its code in
-``gbuq_core/experiments/<name>/experiment.py`` (``<name>_code``).
+Pages are not listed here: a study says all itself. Another page that `site_map.has_lesson` names
+has its knobs in ``pages/_ui/<name>/controls.py`` (with a ``query_of`` of its own, if these are not
+all in the settings record), and its code in ``gbuq_core/experiments/<name>/experiment.py``
+(``<name>_code``).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from demos.lesson import Lesson
+from gbuq_core.study.study import study_of
 from pages._ui.knobs import query_of
-from pages._ui.site_map import PAGES, Entry, has_lesson
+from pages._ui.site_map import PAGES, STUDIES, Entry, has_lesson
 
 # What writes a preset's code, where that is no experiment with a record.
 _CODE: Mapping[str, str] = MappingProxyType({"your_data": "gbuq_core.tables.code:table_code"})
@@ -29,6 +30,8 @@ class PresetOpener(NamedTuple):
 
     def query(self, preset: Any) -> str:
         """The part of the page's address after the question mark."""
+        if self.entry in STUDIES:
+            return query_of(preset)
         controls = import_module(f"pages._ui.{self.entry.url_path}.controls")
         write = getattr(controls, "query_of", query_of)
         return write(preset) if is_dataclass(preset) else write(*preset)
@@ -36,6 +39,8 @@ class PresetOpener(NamedTuple):
     def code(self, preset: Any) -> str:
         """Python for the same picture."""
         name = self.entry.url_path
+        if self.entry in STUDIES:
+            return study_of(name).python(preset)
         usual = f"gbuq_core.experiments.{name}.experiment:{name}_code"
         module, _, function = _CODE.get(name, usual).partition(":")
         return getattr(import_module(module), function)(

@@ -1,0 +1,356 @@
+"""An experiment as one record; all that is said or given away follows from its numbers.
+
+`Study.score` returns numbers by method. Claims, the scorecard, the answer and the picture in words
+are rows of text over these numbers: a sentence that names a number which a method lacks, or which
+is NaN, is not said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from pkgutil import resolve_name
+from string import Formatter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.experiments.claims import Claim as Verdict
+from gbuq_core.experiments.claims import Threshold, judged, smaller_text, times_text
+from gbuq_core.experiments.experiment import PAPER_HELD, Closer
+from gbuq_core.experiments.opening import Opening
+from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.standalone import Section
+from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.jobs import stage
+from gbuq_core.presentation import NONE, csv_text, digits, megabytes, short
+from gbuq_core.settings import bare, plan_of
+from gbuq_core.study.members import Fit, View
+
+Numbers = Mapping[str, Any]  # of one method, by name: numbers, and words that sentences take
+Scores = Mapping[str, Numbers]  # by method; "" names those of all methods together
+STORED = Path(__file__).parent / "stored"  # a folder an experiment
+
+
+class Claim(NamedTuple):
+    """What a paper says of methods: the number that decides, and where it holds."""
+
+    key: str  # names it with any seed; of several methods with "{method}"
+    text: str  # the paper's statement
+    here: str  # what came out here
+    number: str  # its name among the numbers
+    holds: Threshold
+    methods: Sequence[str] = ("",)  # of which it is said
+    chip: str = ""  # the statement in a few words, if it is one of the main ones
+    name: str | None = None  # of the number, in the verdict
+    form: str = ""  # how the number is written, if not as the threshold does
+
+
+class Row(NamedTuple):
+    """A line of the scorecard: a number of each method."""
+
+    label: str
+    number: str
+    form: str = "digits"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is known of some settings: the data, a view of each fit, and the numbers."""
+
+    study: Study
+    settings: Any
+    data: Any
+    views: tuple[View, ...]
+
+    @cached_property
+    def numbers(self) -> Scores:
+        """The numbers of every method, with its name and what its fit cost."""
+        costs = {
+            view.method: {
+                "label": self.study.methods[view.method].label,
+                "seconds": view.fit.seconds,
+                "bytes": math.nan if view.fit.memory_bytes is None else view.fit.memory_bytes,
+            }
+            for view in self.views
+        }
+        numbers = self.study.score(self)
+        return {key: {**costs.get(key, {}), **numbers[key]} for key in numbers}
+
+
+class Code(NamedTuple):
+    """What the copied code of a study calls."""
+
+    data: str  # "module:name" of what makes the rows
+    arguments: Mapping[str, object]
+    # `models`: label, "module:name" of the estimator, its arguments, and the expression of its
+    # uncertainties by name
+    models: Sequence[tuple[str, str, Mapping[str, object], str]]
+
+
+def auroc_text(value: float) -> str:
+    """An AUROC with three decimals. It says 1.000 only if every pair is in order."""
+    if math.isnan(value):
+        return NONE
+    return "> 0.999" if 0.9995 <= value < 1.0 else f"{value:.3f}"
+
+
+FORMS: Mapping[str, Callable[[Any], str]] = {
+    "": short,
+    "digits": digits,
+    "auroc": auroc_text,
+    "smaller": smaller_text,
+    "times": times_text,
+    "MB": lambda size: megabytes(None if math.isnan(size) else size),
+}
+
+
+class _Words(Formatter):
+    """Numbers as sentences write them: a name of `FORMS`, so many digits, or as Python does."""
+
+    def format_field(self, value: Any, spec: str) -> str:
+        if isinstance(value, str):
+            return value
+        if spec in FORMS:
+            return FORMS[spec](value)
+        return short(value, int(spec)) if spec.isdigit() else format(value, spec)
+
+
+def fill(text: str, numbers: Numbers) -> str:
+    """A sentence with its numbers; empty if one of them is missing.
+
+    >>> fill("{label} is off by {error:2}.", {"label": "SGLB", "error": 0.1234})
+    'SGLB is off by 0.12.'
+    >>> fill("{label} is off by {error:2}.", {"label": "vRF", "error": math.nan})
+    ''
+    """
+    names = [name for _, name, _, _ in Formatter().parse(text) if name]
+    known = all(_is_known(numbers.get(name, math.nan)) for name in names)
+    return _Words().vformat(text, (), numbers) if known else ""
+
+
+def _is_known(value: Any) -> bool:
+    return isinstance(value, str) or not math.isnan(value)
+
+
+def judge(claims: Sequence[Claim], scores: Scores) -> tuple[Verdict, ...]:
+    """The verdicts on all claims whose numbers there are."""
+    return tuple(
+        _verdict(claim, claim.key.replace("{method}", method), numbers)
+        for method, numbers in scores.items()
+        for claim in claims
+        if method in claim.methods and fill(claim.here, numbers) and fill(claim.text, numbers)
+    )
+
+
+def _verdict(claim: Claim, key: str, numbers: Numbers) -> Verdict:
+    value = float(numbers[claim.number])
+    text, here, chip = (fill(words, numbers) for words in (claim.text, claim.here, claim.chip))
+    verdict = judged(text, here, value, claim.holds, key=key, chip=chip, name=claim.name)
+    if not claim.form:
+        return verdict
+    return verdict._replace(value=f"{claim.name or claim.holds.what} {FORMS[claim.form](value)}")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Study:
+    """An experiment: data, fits, numbers, picture and words. It knows no Streamlit."""
+
+    name: str
+    question: str
+    lede: str
+    settings: type
+    methods: Mapping[str, Any]  # from each method's key to an object with its `label`
+    data: Callable[[Any], Any]  # of settings: rows and truth
+    fit: Callable[[Any], Fit]  # of a plan: settings of one method
+    view: Callable[[Fit, Any], View]  # of a fit and today's settings; trains nothing
+    viewed: tuple[str, ...]  # names of the settings that a view depends on besides its fit
+    why_not: Callable[[Any], str] = lambda plan: ""  # why a plan cannot be fitted
+    picture: Callable[[Run, Sequence[LiveKnob]], PanelSheet]
+    score: Callable[[Run], Scores]
+    claims: Sequence[Claim]
+    scorecard: Mapping[str, Sequence[Row]]  # by heading
+    caption: str = ""  # below the scorecard
+    answer: str  # one sentence on the first method that has its numbers
+    # The picture in words: `said` once, `said_of` of each method
+    said: str
+    said_of: Sequence[str]
+    columns: Callable[[Run], Mapping[str, Any]]  # places and truth, for the CSV file
+    copied: Callable[[Any], Code]  # of settings
+    reading: str = ""  # how the picture is read
+    closer: tuple[Closer, ...] = ()  # closer looks, with knobs of their own
+    first: tuple[str, ...]  # knobs at the picture
+    maps: tuple[str, ...] = ()  # titles of truths that may stand beside a map
+    presets: Sequence[tuple[str, Mapping[str, Any], str]] = ()
+    story: Sequence[tuple[str, Mapping[str, Any]]] = ()  # of present mode
+    # `click`: the setting that cells in the picture change, and `change(settings, cells)`, which
+    # returns its new text or says why there is none; `undo` names what is undone
+    click: tuple[str, Callable[[Any, Sequence[int]], tuple[str, str]]] | None = None
+    undo: str = ""
+    equations: str  # Markdown, with LaTeX between $$
+    terms: tuple[str, ...] = ()  # of the glossary, below them
+    departures: str  # a heading of docs/departures.md
+    title: str  # of the downloaded page
+    lead: str  # below it
+    invitation: str = "Choose a method in All settings to see its maps beside the truth."
+    # What a page asks of every account, and this one has none of
+    done = "Fitted"
+    held = PAPER_HELD
+    followed = True
+
+    def plan(self, settings: Any, method: str) -> Any:
+        """What the fit of a method depends on."""
+        return plan_of(settings, method)
+
+    def chosen(self, settings: Any) -> Sequence[str]:
+        """The methods that the reader chose."""
+        return settings.methods
+
+    def depends(self, fit: Fit, settings: Any) -> Hashable:
+        """What a view depends on besides its fit."""
+        return tuple(getattr(settings, name) for name in self.viewed)
+
+    @cached_property
+    def opening(self) -> Opening:
+        """The fits that the page opens with, which are stored."""
+        first = self.settings()
+        return Opening(
+            name=self.name,
+            folder=STORED,
+            kind=Fit,
+            make=self.fit,
+            plans=lambda: [self.plan(first, method) for method in first.methods],
+            afresh=lambda plan: {"plan": plan},
+        )
+
+    @cached_property
+    def seeds(self) -> SeedStudy:
+        """The claims over seeds; those of the first settings are stored."""
+        return SeedStudy(
+            name=self.name,
+            folder=STORED,
+            fit=self.run,
+            claims=self.judge,
+            first=self.settings(),
+        )
+
+    def gather(self, settings: Any, views: Sequence[View]) -> Run:
+        """The views with the data of the settings, which are there before any of them."""
+        return Run(self, settings, self.data(settings), tuple(views))
+
+    def run(self, settings: Any = None) -> Run:
+        """Fit the methods one after the other, and view them."""
+        settings = self.settings() if settings is None else settings
+        views = []
+        with stage(max(1, len(settings.methods))):
+            for method in settings.methods:
+                with stage(1, span=1):
+                    views.append(self.view(self.fit(self.plan(settings, method)), settings))
+        return self.gather(settings, views)
+
+    def judge(self, run: Run) -> tuple[Verdict, ...]:
+        """The claims, of the settings without what is only drawn."""
+        plain = bare(run.settings)
+        run = run if plain == run.settings else replace(run, settings=plain)
+        return judge(self.claims, run.numbers)
+
+    def say_answer(self, run: Run) -> str:
+        """One sentence on the first method."""
+        return next(
+            (text for each in run.numbers.values() if (text := fill(self.answer, each))), ""
+        )
+
+    def describe(self, run: Run) -> str:
+        """The picture in words."""
+        words = [fill(self.said, run.numbers[""])]
+        words += [
+            fill(text, run.numbers[view.method]) for view in run.views for text in self.said_of
+        ]
+        return " ".join(filter(None, words))
+
+    def sheet(self, run: Run, views: Sequence[View], knobs: Sequence[LiveKnob]) -> PanelSheet:
+        """The picture of these views, which may be of earlier settings, and the run in words."""
+        sheet = self.picture(replace(run, views=tuple(views)), knobs)
+        return replace(sheet, name=self.name, alt=self.describe(run))
+
+    def begin(self, sheet: PanelSheet, run: Run, values: Any) -> PanelSheet:
+        """How the page begins."""
+        return replace(sheet, quiet=True)
+
+    def scores(self, run: Run) -> list[Section]:
+        """The scorecard: a line a number and a column a method, so that it fits a phone."""
+        numbers = [run.numbers[view.method] for view in run.views]
+        sections = []
+        for heading, rows in self.scorecard.items():
+            lines = [(run.numbers[""].get("corner", ""), *(str(each["label"]) for each in numbers))]
+            for row in rows:
+                values = [each.get(row.number, math.nan) for each in numbers]
+                lines.append((row.label, *(_Words().format_field(v, row.form) for v in values)))
+            sections.append(Section(heading=heading, table=lines))
+        return [replace(sections[0], caption=fill(self.caption, run.numbers[""])), *sections[1:]]
+
+    def tables(self, run: Run) -> Mapping[str, Callable[[Run], str]]:
+        """The CSV files, by what they hold."""
+        return {"Data": self.places_csv}
+
+    def places_csv(self, run: Run) -> str:
+        """One line a place: truth, then every method's mean, variances and scores."""
+        columns = dict(self.columns(run))
+        for view in run.views:
+            columns |= {
+                f"{view.method}_{name}": getattr(view.last, name)
+                for name in ("mean", *UNCERTAINTY_KINDS)
+            }
+        return csv_text([*columns], zip(*map(np.ravel, columns.values()), strict=True))
+
+    def code(self, run: Run) -> str:
+        """`python` of a run."""
+        return self.python(run.settings)
+
+    def python(self, settings: Any) -> str:
+        """Code that fits the methods and predicts with the library's public names."""
+        code = self.copied(settings)
+        lines = import_lines([code.data, *(name for _, name, _, _ in code.models)])
+        made = f"data = {code.data.partition(':')[2]}({arguments_text(code.arguments)})"
+        lines += ["", made, "uncertainty = {}"]
+        for label, name, arguments, parts in code.models:
+            model, *given, end = call_lines(f"model = {name.partition(':')[2]}", arguments)
+            lines += ["", model, *given, f"{end}.fit(data.X, data.y)"]
+            lines += [f'uncertainty["{label}"] = {parts}']
+        return "\n".join(lines) + "\n" + _PRINTED
+
+    def about(self, run: Run) -> str:
+        """Of which settings the verdicts are."""
+        return ""
+
+    silence = remark = numbers = about
+
+    def outcomes(self, run: Run) -> tuple[()]:
+        """Outcomes of seeds that a run has itself."""
+        return ()
+
+    def warn(self, view: View) -> str:
+        """What went wrong in a view."""
+        return ""
+
+
+_PRINTED = """
+for name, parts in uncertainty.items():
+    print(name, *(f"{part} {values.mean():.3g}" for part, values in parts.items()), sep=", ")
+"""
+
+
+def study_of(name: str) -> Study:
+    """The study of a page's name.
+
+    >>> study_of("heart").title
+    'The heart'
+    """
+    study: Study = resolve_name(f"gbuq_core.study.{name}:{name.upper()}")
+    return study

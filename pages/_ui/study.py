@@ -1,0 +1,64 @@
+"""The page of a study: its state in the address, and what a click on cells of its picture sets."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import streamlit as st
+
+from gbuq_core.knobs import find_knob, problem_with
+from gbuq_core.settings import from_values, knobs_of, to_values
+from gbuq_core.study.study import Run, Study
+from pages._ui.canvas import CanvasEvent
+from pages._ui.knobs import Preset
+from pages._ui.live import COLOURS, EVERY, FOCUS, map_knob, names_of_kinds
+from pages._ui.maps import show_maps
+from pages._ui.present import Step
+from pages._ui.surface import SURFACE
+from pages._ui.url_state import PageState
+
+
+@cache
+def state_of(study: Study) -> PageState:
+    """The page's knobs, presets and story, as the address has them."""
+    names = (*study.maps, *names_of_kinds(method.label for method in study.methods.values()))
+    return PageState(
+        key=study.name,
+        knobs=(*knobs_of(study.settings), COLOURS, FOCUS, EVERY, map_knob(names), *SURFACE),
+        presets=tuple(Preset(*preset) for preset in study.presets),
+        picture=(study.name,),
+        story=tuple(Step(*step) for step in study.story),
+    )
+
+
+def show_study(study: Study) -> None:
+    """The whole page of a study."""
+    clicks = {}
+    if study.click:
+        clicks = {"on_select": partial(_click, study), "below": partial(_offer_undo, study)}
+    show_maps(study, state_of(study), study.first, **clicks)
+
+
+def _click(study: Study, event: CanvasEvent) -> None:
+    """Cells that were clicked or dragged over set a knob. Streamlit calls this before the page."""
+    assert study.click is not None
+    name, change = study.click
+    knob = find_knob(state_of(study).knobs, name)
+    typed = st.session_state.get(name, knob.default)
+    settings = from_values(study.settings, {} if problem_with(knob, typed) else {name: typed})
+    width = study.data(settings).in_support.shape[1]
+    cells = [event.clicked[1:]] if event.clicked else event.dragged
+    text, problem = change(settings, [width * row + column for row, column in cells])
+    if problem:
+        st.toast(problem)
+    else:
+        st.session_state[name] = text
+
+
+def _offer_undo(study: Study, run: Run) -> None:
+    """A button while the picture's knob has something to undo."""
+    name = study.click[0] if study.click else ""
+    if cells := getattr(run.settings, name):
+        label = f"Undo {study.undo} ({len(cells)} cell{'s' * (len(cells) > 1)})"
+        bare = {name: to_values(study.settings())[name]}
+        st.button(label, key="_undo", on_click=st.session_state.update, args=(bare,))

@@ -1,0 +1,99 @@
+"""What holds for every study, and for what they are made of."""
+
+import csv
+import io
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from tolerances import CANCELLED
+
+from gbuq_core.boosting.plan import truncation_points
+from gbuq_core.experiments.claims import Threshold
+from gbuq_core.figures.canvas.panels import check_sheet
+from gbuq_core.settings import bare
+from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.members import Fit, Members, decompose, view_members
+from gbuq_core.study.study import Claim, auroc_text, fill, judge
+
+SMALL = {"heart": (HEART, HeartSettings(rows=30, trees=100, members=4, step=10))}
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def run(request):
+    study, settings = SMALL[request.param]
+    return study.run(settings)
+
+
+def test_claims_are_told_apart_and_have_their_numbers_and_words(run):
+    claims = run.study.judge(run)
+    assert len({claim.key for claim in claims}) == len(claims)
+    for claim in claims:
+        said = f"{claim.paper} {claim.here} {claim.chip} {claim.value}"
+        assert not {"{", "nan"} & set(said.replace("{", " { ").split())
+
+
+def test_no_claim_depends_on_what_is_only_drawn(run):
+    changed = run.study.gather(bare(run.settings), run.views)
+    assert run.study.judge(changed) == run.study.judge(run)
+
+
+def test_the_picture_can_be_drawn_with_and_without_methods(run):
+    for views in (run.views, ()):
+        sheet = run.study.sheet(run, views, ())
+        check_sheet(sheet)
+        assert sheet.alt
+
+
+def test_the_table_has_a_line_a_place(run):
+    lines = list(csv.reader(io.StringIO(run.study.places_csv(run))))
+    assert len(lines) == 1 + run.views[0].at.mean.shape[-1]
+    assert len(set(map(len, lines))) == 1
+
+
+def test_the_scorecard_has_a_column_a_method(run):
+    for section in run.study.scores(run):
+        assert {len(line) for line in section.table} == {1 + len(run.views)}
+
+
+def test_total_is_data_plus_knowledge_at_every_stage(run):
+    for view in run.views:
+        many = view.counts > 1
+        whole = view.at.data[many] + view.at.knowledge[many]
+        np.testing.assert_allclose(view.at.total[many], whole, rtol=CANCELLED)
+        assert (view.at.knowledge[many] >= 0).all()
+
+
+def test_decomposition_of_known_members():
+    values = np.array([[[1.0, 4.0]], [[3.0, 6.0]]])  # (2 members, 1 place, mean and variance)
+    assert decompose(values) == (2.0, 6.0, 5.0, 1.0)
+    classes = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])  # each sure, and of two minds
+    knowledge = decompose(classes, "classes").knowledge[0]
+    assert knowledge == pytest.approx(math.log(2))  # rounding only
+    assert np.isnan(decompose(values[:1]).knowledge).all()
+
+
+def test_a_virtual_ensemble_has_the_members_that_its_model_would_have_had():
+    values = np.arange(40.0).reshape(20, 1, 1, 2)  # (stages, one model, one place, 2)
+    fit = Fit(None, Members(np.arange(1, 21), values), 1.0, 1)
+    view = view_members(fit, partial(truncation_points, truncation_step=5, truncation_start=0.5))
+    assert view.counts[-1] == 2  # of 15 and 20 trees
+    assert view.last.mean[0] == values[[14, 19], 0, 0, 0].mean()
+    assert view.counts[0] == 0
+    assert np.isnan(view.at.mean[0]).all()
+
+
+def test_a_sentence_without_its_number_is_not_said():
+    claim = Claim("a:{method}", "It is {x:2}.", "Here {y}.", "x", Threshold("x", 1.0, 0.5), ("m",))
+    assert fill("{x:2} of {y}", {"x": 0.123, "y": 2.0}) == "0.12 of 2"
+    assert judge([claim], {"m": {"x": 2.0, "y": math.nan}}) == ()
+    (verdict,) = judge([claim], {"m": {"x": 0.7, "y": 1.0}})
+    assert (verdict.key, verdict.verdict) == ("a:m", "partly")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.98765, "0.988"), (0.9996, "> 0.999"), (1.0, "1.000"), (math.nan, "–")]
+)
+def test_an_auroc_says_one_only_if_every_pair_is_in_order(value, text):
+    assert auroc_text(value) == text
