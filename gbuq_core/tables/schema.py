@@ -424,8 +424,7 @@ def _infer_from_words(base: Column, text: Any, n_known: int) -> Column:
     distinct = counted(n_distinct, "distinct value")
     many = n_known >= _FEWEST_TO_JUDGE and n_distinct > 0.5 * n_known
     if many:
-        words = [len(_SPOKEN.findall(value)) for value in distinct_sample(text)]
-        if sum(words) >= _PROSE_WORDS * len(words):
+        if np.mean([len(_SPOKEN.findall(one)) for one in distinct_sample(text)]) >= _PROSE_WORDS:
             return replace(
                 base,
                 kind="text",
