@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 
 SUPPORTS = ("auto", "real", "nonnegative", "unit", "whole")
 _EVIDENCE = 5.0  # rows that a tail would have beyond the last value: none is there, so it is an end
+_FEW_LEVELS = 30  # of a scale in halves or tenths
 _MASS = 0.01  # of the rows at a bound: fewer are no mass
 
 
@@ -114,6 +115,10 @@ def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
         if wanted == "auto" and name == "whole":
             low = least if _ends(y, least, least + 1.0) else low
             high = most if _ends(y, most, most - 1.0) else high
+        elif wanted == "auto" and name != "unit":
+            counts = np.unique(y, return_counts=True)[1]
+            low, high = least if _piles(counts) else low, most if _piles(counts[::-1]) else high
+            name = name if (low, high) == given[name] else "interval"
         return name, low, high
     pair = list(wanted) if isinstance(wanted, Sequence | np.ndarray) else []
     numbers = [-math.inf if end is None else end for end in pair[:1]]
@@ -136,6 +141,19 @@ def _ends(y: FloatArray, last: float, before: float) -> bool:
     """
     at_last, at_before = ((y == value).sum() for value in (last, before))
     return bool(at_last**2 >= _EVIDENCE * max(at_last, at_before))
+
+
+def _piles(counts: NDArray[np.int64]) -> bool:
+    """Whether rows pile up at the first of all values in order, as at the end of a scale.
+
+    Of more than a few values, the rows of most are those of units that repeat.
+    """
+    usual = np.median(counts) if len(counts) > _FEW_LEVELS else 0.0
+    return bool(
+        len(counts) > 2
+        and counts[0] ** 2 >= _EVIDENCE * max(counts[:2])
+        and counts[0] >= _EVIDENCE * usual
+    )
 
 
 def _find_name(y: FloatArray, least: float, most: float, spread: float) -> str:

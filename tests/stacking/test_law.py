@@ -292,6 +292,19 @@ CASES = {
     "far from 0": ([100.5, 101.0, 102.2], ("real", -INF, INF)),
     "negative whole": ([-3, *range(20)], ("whole", -INF, INF)),
     "signed": ([-0.5, 1.0, 2.5], ("real", -INF, INF)),
+    "half stars": (
+        np.repeat([0.5, 3.0, 3.5, 4.0, 4.5, 5.0], [12, 20, 30, 40, 50, 40]),
+        ("interval", 0.5, 5.0),
+    ),
+    "tenths that thin out": (
+        np.repeat(np.arange(30) / 10, [*range(60, 0, -2)]),
+        ("nonnegative", 0.0, INF),
+    ),
+    "a gauge that is full": (
+        np.r_[np.linspace(-9.5, 20.2, 80), np.full(9, 20.3)],
+        ("interval", -INF, 20.3),
+    ),
+    "each unit ten times": (np.repeat(np.linspace(0.1, 7.3, 40), 10), ("nonnegative", 0.0, INF)),
 }
 
 
