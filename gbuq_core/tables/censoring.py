@@ -29,10 +29,14 @@ def _words(text: str) -> frozenset[str]:
 _SPANS = _words(
     "time times days weeks months years yrs hours hrs minutes mins seconds tenure survival "
     "duration lifetime lifespan longevity stay los futime followup followuptime survtime "
-    "survivaltime timetoevent os pfs dfs rfs efs ttf tte ttp zeit dauer tage wochen monate jahre "
+    "survivaltime timetoevent cycles rul spell lenfol tenor os pfs dfs rfs efs ttf tte ttp zeit dauer tage wochen monate jahre "
     "stunden überlebenszeit laufzeit lebensdauer temps durée duree jours semaines mois années "
     "annees survie tiempo duración duracion días dias meses años anos tempo giorni mesi anni tijd "
     "dagen maanden jaren czas dni miesiące lata время дней месяцев лет"
+)
+_SPAN = re.compile(
+    r"(?:zeit|dauer|tijd|duur|tid|aika)$|süre|sağkal|idő|doba|přežit|χρόν|επιβίωσ|срок|生存|時間|时间|期間"
+    "|期间|日数|天数|月数|시간|기간|생존"
 )
 _AMOUNTS = _words(
     "per avg average mean median rate cost price income salary sales revenue number num n count "
@@ -55,26 +59,35 @@ _EVENT = _words(
     "fustat dropout defaulted cancelled canceled ereignis verstorben gestorben tot zensiert "
     "zensur ausgefallen gekündigt rückfall décès deces décédé decede mort évènement événement "
     "evenement censuré censure evento muerto muerte fallecido censurado recaída morto decesso "
-    "overleden gebeurtenis zgon zdarzenie смерть умер событие"
+    "overleden gebeurtenis zgon zdarzenie смерть умер событие divorced sold repaid prepaid prepay"
+    " prepaid reemployed rehired eol fstat dstat"
 )
+# Deaths in more languages, by how their words begin, and what else is said without blanks.
+_DIED = re.compile(
+    r"^(?:muert|fallec|[oó]bit|tod$|tot$|exitus|død|död|dood|zmar|úmrt|umrt|smrt|öl[üu]|vefat|kuol|hal[aá]l"
+    "|elhun|θάνατ|померл|смерт|decès|dece[sd])|死亡|사망|離職|离职|退職|解約|流失|이탈|해지|故障|고장"
+)
+_CUT = re.compile("打ち?切り|删失|刪失|중도절단")
+# End points of trials, whose times and events have one name: OS.time and OS.
+_POINTS = _words("os pfs dfs rfs efs dss dfi pfi ttp survival")
 _BESIDE = _words(
     "in hospital is has was had did the flag ind indicator code label value yn bool dummy vital "
     "survival overall os pfs dfs rfs efs dss cens censor patient customer client employee machine "
     "engine unit device component occurred type time company follow up followup final last "
-    "outcome d 0 1"
+    "outcome d 0 1 reached"
 )
 # Names that may mean something else: they are times beside a column with a name such as these.
-_SHORT = _words("t day week month year hour tag woche monat jahr jour an día mes anno")
+_SHORT = _words("t stop tstop day week month year hour tag woche monat jahr jour an día mes anno")
 _SURE = _words("d e event arrest died dead death deceased censored censor cens delta status")
 # Words of values: still at risk at the last look, and not.
 _GOES_ON = _words(
     "0 no n false f alive living censored censor active open current stayed stays employed "
-    "existing working running survived lebt nein lebend zensiert vivant vivo non nee"
+    "existing diseasefree working running survived lebt nein lebend zensiert vivant vivo non nee"
 )
 _ENDED = _words(
     "1 yes y true t terminated resigned cancelled canceled attrited inactive observed dead died "
     "deceased death event churned exited left failed failure relapsed relapse recurred uncensored "
-    "observed closed tot verstorben ja décédé mort muerto oui si"
+    "observed closed progressed progression recurred recurrence sold tot verstorben ja décédé mort muerto oui si"
 )
 _ANSWERS = _words("0 1 yes no y n true false t f ja nein oui non si nee")
 _NAMES_THOSE_WHO_GO_ON = _words("alive survived living censored censor cens censoring zensiert")
@@ -96,7 +109,7 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
         return []
     events = _SURE if {*name_words(name)} <= _SHORT else _EVENT
     for column in prepared.schema.columns:
-        words = name_words(column.name)
+        words = _event_words(column.name, name)
         if column.name == name or not 2 <= column.n_distinct <= _MOST_VALUES:
             continue
         cells = as_categories(single_chunk(table.data, column.name), column)
@@ -114,7 +127,7 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
             ]
             later = f" {shown(column.name)} is known only afterwards: leave it out." if used else ""
             # In some tables, "cens" is 1 for those who had the event.
-            either = any(re.fullmatch("cens(or)?s?", word) for word in words)
+            either = bool(re.search("(?i)cens(or)?s?($|[^a-z])|survival", column.name))
             who = (
                 f"{enumerated(told)}. If, in one of them, the" if either else f"{told[0]}. If their"
             )
@@ -129,18 +142,37 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
 def _value(level: object) -> str:
     """A cell such as 1.0, "1:DECEASED" or "Existing Customer" in one word."""
     text = re.sub(r"^\d\s*[:=-]\s*|\.0+$", "", str(level).strip().lower())
-    return next((word for word in text.split() if word in _GOES_ON | _ENDED), text)
+    return next((word for word in re.split(r"[\s/]+", text) if word in _GOES_ON | _ENDED), text)
 
 
 def _is_time(name: str, y: NDArray[np.float64]) -> bool:
     """Whether a target is named like a span of time, and holds such numbers."""
     words = name_words(name)
     named = bool(_SPANS & {*words}) or {*words} <= _SHORT or bool(_AT.search("_".join(words)))
+    named |= any(map(_SPAN.search, words))
     named |= any(word.endswith("time") and word not in _NO_SPANS for word in words)
+    named &= "age" not in words or bool(_AT.search("_".join(words)))
     are_years = bool(y.min() >= 1500 and y.max() <= 2200)
     times = y.min() >= 0.0 and not are_years and len(np.unique(y)) >= _FEWEST_TIMES
     ends = [word for word in words if word not in _SPANS] or words
     return named and times and not _AMOUNTS & {*words} and ends[-1] not in _STARTS
+
+
+def _event_words(name: str, target: str) -> list[str]:
+    """The words of a column's name, those of other languages and end points in English."""
+    words, timed = name_words(name), {*name_words(target)}
+    if {*words} & _POINTS and {*words} < timed:
+        return ["event"]
+    if "active" in words and {*words} & {"is", "still"}:
+        return ["alive"]
+    return [
+        "censored"
+        if word.startswith("cens") or _CUT.search(word)
+        else "died"
+        if _DIED.search(word)
+        else word
+        for word in words
+    ]
 
 
 def _says_who(words: list[str], levels: list[str], events: frozenset[str]) -> bool:
@@ -151,7 +183,6 @@ def _says_who(words: list[str], levels: list[str], events: frozenset[str]) -> bo
     )
     if any(ends[0]) and any(ends[1]):
         return True  # such as alive and dead, whatever the column is called
-    words = ["censored" if word.startswith("cens") else word for word in words]
     named = bool(events & {*words}) and {*words} <= _EVENT | _BESIDE
     known = bool({*levels} & (_GOES_ON | _ENDED)) and len(levels) == 2
     return named and (known or all(level.isdigit() for level in levels))

@@ -162,6 +162,19 @@ def cut_off(target, column, levels):
         ("Monate", "verstorben", ["nein", "ja"], "nein in 50.0 %"),
         ("T", "E", [0, 1], "0 in 50.0 %"),
         ("duration", "relapse", [0, 1], "0 in 50.0 %"),
+        ("OS.time", "OS", [0, 1], "0 in 50.0 %"),
+        (
+            "DFS_MONTHS",
+            "DFS_STATUS",
+            ["1:Recurred/Progressed", "0:DiseaseFree"],
+            "0:DiseaseFree in",
+        ),
+        ("tiempo", "fallecio", [0, 1], "0 in 50.0 %"),
+        ("overlevingstijd", "overleden", [0, 1], "0 in 50.0 %"),
+        ("生存期間", "死亡", [0, 1, 1, 1], "0 in 25.0 %"),
+        ("lifetime_days", "is_active", [0, 1], "1 in 50.0 %"),
+        ("days_on_market", "sold", ["no", "yes"], "no in 50.0 %"),
+        ("stop", "event", [0, 1], "0 in 50.0 %"),
         ("months_on_book", "Attrition", ["Existing Customer", "Attrited"], "Existing Customer in"),
     ],
 )
@@ -193,6 +206,9 @@ def test_a_name_that_means_either_is_told_with_both_shares():
         ("age_at_diagnosis", "dead", [0, 1]),
         ("time", "treatment", ["active", "control"]),
         ("wait_days", "status", ["gold", "silver"]),
+        ("time", "active", [0, 1]),
+        ("cook_time", "cook", [0, 1]),
+        ("age_months", "sold", [0, 1]),
     ],
 )
 def test_other_targets_and_ordinary_flags_are_not_warned_of(target, column, levels):
