@@ -13,18 +13,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from gbuq_core.metrics import auroc
 from gbuq_core.parallel import one_blas_thread
 from gbuq_core.presentation import percent, short, shown
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.splitting import is_named_id
+from gbuq_core.tables.splitting import is_named_id, is_named_time
 
 MOST_ROWS = 100_000
 _MOST_CELLS, _FEWEST_OF_MANY = 3_000_000, 2000  # of wide tables, so few rows at random
 _NEAR = 0.999  # correlation, AUROC or share of rows from which a column gives the target away
 _FEWEST_KNOWN = 20  # rows with a value, before those alone show anything
-_FEWEST_ASIDE = 5  # rows of a class, or with or without a value
+_FEWEST_ASIDE = 5  # rows with or without a value
+_MOST_BY_CHANCE = 1e-4  # times the rows: the chance of a column that parts or orders them so
+_DISTINCT = 0.9  # values of a time, as a share of the rows
+_ROUNDING = 1e-9
+_LEFT_OPEN = 0.25  # of what the rows before leave open in a series, at most
 _ERRORS_LEFT = 0.1  # of those of always guessing the usual class, at most
 _TOLD = 0.75  # of the entropy of the classes: a strong feature of balanced ones has up to .73
 _MOST_CODES = 10  # distinct whole numbers that may be categories
@@ -76,6 +81,7 @@ def find_leaks(prepared: Prepared) -> list[Leak]:
     most = max(_FEWEST_OF_MANY, _MOST_CELLS // max(1, len(prepared.features)))
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    rows, in_time = _in_time(prepared, rows)
     X, target = prepared.X.iloc[rows], prepared.y[rows]
     is_class = bool(prepared.target.classes)
     ids = [
@@ -92,7 +98,7 @@ def find_leaks(prepared: Prepared) -> list[Leak]:
         if feature.column in leaks:
             continue
         column = X[feature.name]
-        what = _said_by(column, target, is_class, feature.column in ids)
+        what = _said_by(column, target, is_class, feature.column in ids, in_time)
         if (
             not what
             and has_pile
@@ -113,15 +119,35 @@ def find_leaks(prepared: Prepared) -> list[Leak]:
     if not is_class and numbers:
         V = X[[feature.name for feature in numbers]].to_numpy(np.float64)
         with one_blas_thread():
-            together = _combination(V, target, [feature.column for feature in numbers])
+            most_open = _LEFT_OPEN * _open_after_three(target) if in_time else np.inf
+            together = _combination(V, target, [feature.column for feature in numbers], most_open)
         if together:
             alone = [leak for name, leak in leaks.items() if name not in together.columns]
             return [*alone, together]
     return [*leaks.values()]
 
 
-def _said_by(values: Any, target: NDArray[np.float64], is_class: bool, is_id: bool) -> str:
+def _in_time(prepared: Prepared, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], bool]:
+    """The rows in the order of a time if there is one, and whether a series may be read off them.
+
+    In a table that is sorted by its target, the rows before tell the target, and no time does.
+    """
+    times_of = {column.name for column in prepared.schema.columns if is_named_time(column)}
+    for feature in prepared.features:
+        if feature.part == "days" or feature.column in times_of:
+            times = prepared.X[feature.name].to_numpy(np.float64)[rows]
+            if len(np.unique(times)) > _DISTINCT * len(rows) and not np.isnan(times).any():
+                return rows[np.argsort(times, kind="stable")], True
+    steps = np.diff(prepared.y[rows])
+    return rows, bool(steps.max(initial=0.0) > 0.0 > steps.min(initial=0.0))
+
+
+def _said_by(
+    values: Any, target: NDArray[np.float64], is_class: bool, is_id: bool, in_time: bool = False
+) -> str:
     """How one feature gives the target away; empty if it does not."""
+    if is_class and not _are_enough(target):
+        return ""
     if isinstance(values.dtype, pd.CategoricalDtype):
         missing = values.isna().to_numpy()
         what = "" if is_id else _said_by_category(codes_of(values), target, is_class)
@@ -129,22 +155,25 @@ def _said_by(values: Any, target: NDArray[np.float64], is_class: bool, is_id: bo
     numbers = values.to_numpy(np.float64)
     missing = np.isnan(numbers)
     what = ""
-    if not missing.any():
-        what = _said_by_number(numbers, target, is_class)
-    elif _are_enough(target[~missing], is_class):
-        what = _said_by_number(numbers[~missing], target[~missing], is_class)
-        what += f" in the {(~missing).sum():,} rows where it has a value" if what else ""
+    if _are_enough(target[~missing]):
+        what = _said_by_number(numbers[~missing], target[~missing], is_class, in_time)
+    if what and missing.any():
+        what += f" in the {(~missing).sum():,} rows where it has a value"
     levels = np.unique(numbers[~missing])
     if not what and 1 < len(levels) <= _MOST_CODES and (levels == np.round(levels)).all():
         what = _said_by_category(ranks_of(numbers), target, is_class)
+    known = np.flatnonzero(~missing)
+    if in_time and len(known) and known[-1] - known[0] + 1 == len(known):
+        return what  # what is known from some time on, or until then, such as a value of before
     return what or _said_by_missing(missing, target, is_class)
 
 
-def _are_enough(target: NDArray[np.float64], is_class: bool) -> bool:
-    """Whether some of the rows, and those of each class among them, show more than chance."""
-    if len(target) < _FEWEST_KNOWN:
-        return False
-    return not is_class or bool(np.unique(target, return_counts=True)[1].min() >= _FEWEST_ASIDE)
+def _are_enough(target: NDArray[np.float64]) -> bool:
+    """Whether rows are so many, and of such targets, that no column orders them by chance."""
+    count = np.unique(target, return_counts=True)[1]
+    orders = gammaln(len(target) + 1.0) - gammaln(count + 1.0).sum()  # as a logarithm
+    chance = _MOST_BY_CHANCE / max(1, len(target))
+    return len(target) >= _FEWEST_KNOWN and bool(-orders < np.log(chance))
 
 
 def _said_by_category(codes: NDArray[np.int64], target: NDArray[np.float64], is_class: bool) -> str:
@@ -163,16 +192,35 @@ def _said_by_category(codes: NDArray[np.int64], target: NDArray[np.float64], is_
 
 
 def _said_by_number(
-    values: NDArray[np.float64], target: NDArray[np.float64], is_class: bool
+    values: NDArray[np.float64], target: NDArray[np.float64], is_class: bool, in_time: bool
 ) -> str:
     """How numbers give the target of their rows away; empty if they do not."""
     if is_class:
         near = _told_by_number(values, target) >= _NEAR
         return "parts the classes almost without error" if near else ""
     share = _rank_correlation(values, target)
+    if share >= _NEAR and in_time and _told_before(values, target):
+        return ""
     if share >= 1.0 - 1e-12:
         return "orders the rows exactly as the target does"
     return "orders the rows almost as the target does" if share >= _NEAR else ""
+
+
+def _told_before(values: NDArray[np.float64], target: NDArray[np.float64]) -> bool:
+    """Whether numbers tell of a series, of its steps and of theirs, no more than the row before."""
+    for _ in range(3):
+        own = _rank_correlation(target[1:], target[:-1])
+        if 1.0 - _rank_correlation(values, target) < _LEFT_OPEN * (1.0 - own) - _ROUNDING:
+            return False
+        values, target = np.diff(values), np.diff(target)
+    return True
+
+
+def _open_after_three(y: NDArray[np.float64]) -> float:
+    """The share of a series' variance that sums of three values in a row leave open of the next."""
+    before = np.column_stack([np.ones(max(len(y) - 3, 0)), y[2:-1], y[1:-2], y[:-3]])
+    left = y[3:] - before @ _weigh(before, y[3:])
+    return float((left**2).sum() / max((y.var() * len(left)), 1e-300))
 
 
 def _said_by_missing(
@@ -276,11 +324,12 @@ def _ranks_in_middle(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _combination(
-    V: NDArray[np.float64], y: NDArray[np.float64], names: Sequence[str]
+    V: NDArray[np.float64], y: NDArray[np.float64], names: Sequence[str], most_open: float
 ) -> Leak | None:
     """The shortest formula of up to three columns that gives the target on rows that it is new to.
 
-    Columns are (n_rows, n_columns), and may have missing cells.
+    Columns are (n_rows, n_columns), and may have missing cells. Of the variance, the formula
+    leaves less open than ``most_open``.
     """
     order = np.random.default_rng(0).permutation(len(y))
     n_choosing = min(len(y) // 2, _MOST_CHOOSING)
@@ -301,7 +350,7 @@ def _combination(
         for formula in formulas:
             terms = [tuple((int(kept[k]), power) for k, power in term) for term in formula]
             terms, fit = _judge(terms, V, y, choosing, judging)
-            if fit:
+            if fit and 1.0 - fit < most_open:
                 found.append((fit, terms))
         if found:
             fit, terms = max(found, key=lambda pair: pair[0])

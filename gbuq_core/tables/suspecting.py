@@ -93,7 +93,8 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
       of the rows of another half, or three quarters of its entropy, or averages that have a
       correlation of 0.999 with the target there; cells that are missing or not by the target; and
       sums, differences, products and ratios of up to three columns that have an R2 above 0.999 on
-      rows that they were not chosen by.
+      rows that they were not chosen by. Of a smooth series, only what tells more than the rows
+      before.
     - Duplicate columns: two columns that part or order the rows in the same way.
 
     Parameters

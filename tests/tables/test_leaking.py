@@ -85,6 +85,41 @@ def test_clean_wide_tables_have_no_leak(seed):
     assert leaks(**total, y=np.append(y, abs(y).sum())) == []
 
 
+SERIES = np.random.default_rng(6)
+DAYS = np.arange(500)
+COURSES = {
+    "walk": SERIES.normal(size=500).cumsum(),
+    "season": 9 * np.sin(DAYS / 30) + 3 * np.sin(DAYS / 12),
+    "trend": 0.05 * DAYS + np.sin(DAYS / 9) + 0.1 * SERIES.normal(size=500),
+    "growth": np.exp(DAYS / 150) * (1 + 0.002 * SERIES.normal(size=500)),
+}
+
+
+@pytest.mark.parametrize("dated", [False, True])
+@pytest.mark.parametrize("course", COURSES)
+def test_what_a_smooth_series_was_before_is_no_leak_and_its_other_words_are(course, dated):
+    y = pd.Series(COURSES[course].round(3))
+    before = {f"lag{k}": y.shift(k) for k in (1, 2, 7)} | {"mean": y.rolling(3).mean().shift(1)}
+    x = SERIES.normal(size=500).round(3)
+    table = pd.DataFrame({**before, "other": COURSES["trend" if course == "walk" else "walk"]})
+    table = table.assign(x=x, y=y)
+    order = np.arange(500)
+    if dated:
+        table["date"], order = pd.date_range("2020-01-01", periods=500).astype(str), np.argsort(x)
+    assert leaks(**table.iloc[order]) == []
+    for told in (1.8 * y + 32, np.log(y - y.min() + 1), y - x):
+        (leak,) = leaks(**table[[*"xy", *table.columns[7:]]].assign(told=told).iloc[order])
+        assert "told" in leak[0]
+
+
+@pytest.mark.parametrize("n", [20, 40, 100])
+def test_a_few_rows_of_a_kind_are_told_by_chance(n):
+    columns, row = numbers(n, 30, n), np.arange(n)
+    assert leaks(**columns, y=np.where(row < 2, "yes", "no")) == []
+    y = np.random.default_rng(0).lognormal(1, 1, n)
+    assert leaks(**columns, y=np.where(row < n // 20, 0.0, y)) == []
+
+
 def test_a_thousand_columns_take_about_a_second():
     training, columns = prepared(**C, y=C["c0"])[1], numbers(1000, 1000)
     wide = training._replace(
