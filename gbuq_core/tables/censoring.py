@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.presentation import enumerated, one_line, percent, shown
@@ -19,6 +20,7 @@ from gbuq_core.tables.splitting import name_words
 
 _MOST_VALUES = 3  # such as 0, 1 and 2: alive, transplanted, dead
 _FEWEST_TIMES = 10  # distinct ones
+_FOLLOWS = 0.99  # correlation with a date or a part of it
 
 
 def _words(text: str) -> frozenset[str]:
@@ -46,7 +48,7 @@ _AMOUNTS = _words(
 # What a time before the first look ends with.
 _STARTS = _words(
     "diagnosis onset entry baseline enrollment enrolment admission start birth surgery operation "
-    "transplant marriage hire hiring inclusion randomization treatment first menarche"
+    "transplant marriage hire hiring inclusion randomization treatment first menarche 0"
 )
 _NO_SPANS = _words("overtime daytime nighttime parttime fulltime")
 _AT = re.compile(r"(^|_)(age|years?|days?|months?)_(at|to|until|till)_|(^|_)t_?stop($|_)")
@@ -107,7 +109,10 @@ def censored_times(table: Table, prepared: Prepared) -> list[str]:
     name, y = prepared.target.name, prepared.y[prepared.known]
     if prepared.target.classes or not _is_time(name, y):
         return []
-    events = _SURE if {*name_words(name)} <= _SHORT else _EVENT
+    is_short = {*name_words(name)} <= _SHORT
+    if is_short and _is_of_a_date(prepared):
+        return []
+    events = _SURE if is_short else _EVENT
     for column in prepared.schema.columns:
         words = _event_words(column.name, name)
         if column.name == name or not 2 <= column.n_distinct <= _MOST_VALUES:
@@ -156,6 +161,21 @@ def _is_time(name: str, y: NDArray[np.float64]) -> bool:
     times = y.min() >= 0.0 and not are_years and len(np.unique(y)) >= _FEWEST_TIMES
     ends = [word for word in words if word not in _SPANS] or words
     return named and times and not _AMOUNTS & {*words} and ends[-1] not in _STARTS
+
+
+def _is_of_a_date(prepared: Prepared) -> bool:
+    """Whether a target such as a week follows a date of its rows: it is when, not how long."""
+    for feature in prepared.features:
+        if feature.part == "days":
+            days = prepared.X.loc[prepared.known, feature.name]
+            table = pd.DataFrame({"target": prepared.y[prepared.known], "days": days})
+            when = pd.to_datetime(days, unit="D", errors="coerce").dt
+            table = table.assign(week=when.isocalendar().week.astype("Float64"))
+            for part in ("year", "month", "day", "day_of_year", "hour"):
+                table[part] = getattr(when, part)
+            if (table.corr()["target"].abs()[1:] > _FOLLOWS).any():
+                return True
+    return False
 
 
 def _event_words(name: str, target: str) -> list[str]:

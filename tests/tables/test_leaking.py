@@ -244,7 +244,18 @@ def test_a_name_that_means_either_is_told_with_both_shares():
         ("time", "active", [0, 1]),
         ("cook_time", "cook", [0, 1]),
         ("age_months", "sold", [0, 1]),
+        ("TIME0", "event", [0, 1]),
     ],
 )
 def test_other_targets_and_ordinary_flags_are_not_warned_of(target, column, levels):
     assert cut_off(target, column, levels) == []
+
+
+@pytest.mark.parametrize("name", ["Week", "day", "Month", "hour"])
+def test_a_week_beside_its_date_is_when_and_not_how_long(name):
+    when = pd.date_range("2019-01-02", periods=400, freq="77h").to_series()
+    part = when.dt.isocalendar().week if name == "Week" else getattr(when.dt, name.lower())
+    columns = {"date": when.astype(str), "Censored": np.arange(400) % 3 == 0}
+    for y, is_span in ((part, False), (np.random.default_rng(7).permutation(part), True)):
+        table, training = prepared(name, "regression", **columns, **{name: np.asarray(y, float)})
+        assert ("censored times" in " ".join(split_warnings(table, training))) == is_span
