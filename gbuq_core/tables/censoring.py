@@ -31,7 +31,8 @@ def _words(text: str) -> frozenset[str]:
 _SPANS = _words(
     "time times days weeks months years yrs hours hrs minutes mins seconds tenure survival "
     "duration lifetime lifespan longevity stay los futime followup followuptime survtime "
-    "survivaltime timetoevent cycles rul spell lenfol tenor os pfs dfs rfs efs ttf tte ttp zeit dauer tage wochen monate jahre "
+    "survivaltime timetoevent cycles rul spell lenfol tenor os pfs dfs rfs efs "
+    "ttf tte ttp zeit dauer tage wochen monate jahre "
     "stunden überlebenszeit laufzeit lebensdauer temps durée duree jours semaines mois années "
     "annees survie tiempo duración duracion días dias meses años anos tempo giorni mesi anni tijd "
     "dagen maanden jaren czas dni miesiące lata время дней месяцев лет"
@@ -89,7 +90,8 @@ _GOES_ON = _words(
 _ENDED = _words(
     "1 yes y true t terminated resigned cancelled canceled attrited inactive observed dead died "
     "deceased death event churned exited left failed failure relapsed relapse recurred uncensored "
-    "observed closed progressed progression recurred recurrence sold tot verstorben ja décédé mort muerto oui si"
+    "observed closed progressed progression recurred recurrence sold tot verstorben ja "
+    "décédé mort muerto oui si"
 )
 _ANSWERS = _words("0 1 yes no y n true false t f ja nein oui non si nee")
 _NAMES_THOSE_WHO_GO_ON = _words("alive survived living censored censor cens censoring zensiert")
