@@ -519,7 +519,8 @@ def prepare_training(
     of_target = reading_notices([schema.column(target)])
     notices = [*of_target, *column_notices(others), *read.notices, *apart]
     notices += warn_of_dates([column.name for column in used if column.kind == "date"], split)
-    X = pd.DataFrame(parts, copy=False)
+    # Of a wide table in one piece: rows are taken from each piece by itself.
+    X = pd.DataFrame(parts, copy=len(parts) > table.n_rows)
     return Prepared(
         X,
         read.values,

@@ -155,12 +155,17 @@ def _stands(cell: Any) -> bool:
     return cell.is_valid and bool(cell.as_py().strip())
 
 
-def _words(array: Any) -> bool:
-    """Whether the first cells of a column are words."""
-    if not types.is_string(array.type):
-        return False
-    some = array.slice(0, _LOOKED_AT)
-    return bool(pc.any(pc.match_substring_regex(some, r"\pL")).as_py())
+def _word_columns(columns: Columns) -> list[Any]:
+    """The columns of text whose first cells are words."""
+    texts = [array for _, array in columns if types.is_string(array.type)]
+    if not texts:
+        return []
+    some = [array.slice(0, _LOOKED_AT) for array in texts]
+    # All at once: a pattern takes longer to be read than a column.
+    hits = pc.fill_null(pc.match_substring_regex(pa.concat_arrays(some), r"\pL"), False)
+    ends = np.cumsum([len(cells) for cells in some])
+    parts = np.split(hits.to_numpy(zero_copy_only=False), ends[:-1])
+    return [array for array, part in zip(texts, parts, strict=True) if part.any()]
 
 
 def _repeated_headers(columns: list[tuple[str, Any]]) -> list[int]:
@@ -200,14 +205,11 @@ def _footers(columns: Columns, n_rows: int) -> list[int]:
 def _named_totals(columns: Columns) -> NDArray[np.bool_]:
     """The rows with a word for a total."""
     named = np.zeros(len(columns[0][1]), bool)
-    n_looked_at = 0
-    for _, array in columns:
-        if n_looked_at < _MOST_WORD_COLUMNS and _words(array):
-            n_looked_at += 1
-            words = pc.unique(array).drop_null()
-            hits = words.filter(pc.match_substring_regex(words, _TOTAL, ignore_case=True))
-            if len(hits):
-                named |= pc.is_in(array, value_set=hits).to_numpy(zero_copy_only=False)
+    for array in _word_columns(columns)[:_MOST_WORD_COLUMNS]:
+        words = pc.unique(array).drop_null()
+        hits = words.filter(pc.match_substring_regex(words, _TOTAL, ignore_case=True))
+        if len(hits):
+            named |= pc.is_in(array, value_set=hits).to_numpy(zero_copy_only=False)
     return named
 
 

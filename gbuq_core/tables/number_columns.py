@@ -85,18 +85,16 @@ def flag_rows(
     complete: Collection[str],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
     """Which rows hold an unseen level, which ones an unseen gap, and in what columns."""
-    unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
-    columns: list[str] = []
-    for name in names:
-        gaps = X[name].isna().to_numpy()
-        strange = np.zeros(len(X), bool)
+    X = X[[*names]]
+    gaps, strange = X.isna().to_numpy(bool), np.zeros(X.shape, bool)
+    for k, name in enumerate(names):
         if name in levels:
-            strange = ~(X[name].astype(object).isin(levels[name]).to_numpy() | gaps)
-        gaps = gaps & (name in complete)
-        unseen, missing = unseen | strange, missing | gaps
-        if gaps.any() or strange.any():
-            columns.append(str(name))
-    return unseen, missing, tuple(columns)
+            known = X.iloc[:, k].astype(object).isin(levels[name]).to_numpy()
+            strange[:, k] = ~(known | gaps[:, k])
+    gaps = gaps & X.columns.isin([*complete])
+    found = np.flatnonzero(np.any(gaps | strange, axis=0))
+    unseen, missing = (np.asarray(cells.any(axis=1), bool) for cells in (strange, gaps))
+    return unseen, missing, tuple(str(names[k]) for k in found.tolist())
 
 
 def learn_columns(X: pd.DataFrame) -> NumberColumns:
@@ -114,8 +112,7 @@ def learn_columns(X: pd.DataFrame) -> NumberColumns:
             seldom = _plain([] if rare is None else rare)
             own = tuple(level for level in _plain(every) if level not in seldom)
             levels[name] = Levels(own, seldom)
-    complete = tuple(name for name in X.columns if not X[name].isna().any())
-    return NumberColumns(tuple(X.columns), levels, complete)
+    return NumberColumns(tuple(X.columns), levels, tuple(X.columns[~X.isna().any().to_numpy(bool)]))
 
 
 def _places(cells: pd.Series, levels: Levels) -> NDArray[np.int64]:

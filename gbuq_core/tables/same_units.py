@@ -57,6 +57,7 @@ _MOST_COLUMNS, _MOST_TRIED = 40, 2
 _NEIGHBOURS, _WALKS = 0.3, 0.9  # correlation with the next row, of the target and of a column
 _SPREAD = 0.6  # of the range between deciles; evenly spread times have .8, normal numbers .4
 _BEYOND_CHANCE = 5.0
+_FIRST_MONTH = 190001
 _EPOCHS = ((3e8, 4.2e9), (3e11, 4.2e12))  # seconds and milliseconds from 1979 to 2103
 
 
@@ -421,6 +422,8 @@ def _time_columns(table: Table, training: Prepared) -> Iterator[str]:
     for column in columns:
         if column.n_distinct < table.n_rows or column.kind not in ("numeric", "identifier"):
             continue
+        if column.range is not None and np.diff(column.range)[0] < 0.5 * (table.n_rows - 1):
+            continue  # half of the steps would be 1
         order = _numbers(table, column)
         is_shuffled = _counts(np.sort(order)) and not _counts(order)
         if is_shuffled and _has_near_neighbours(training, rows[np.argsort(order[rows])]):
@@ -449,6 +452,8 @@ def _is_epoch(table: Table, column: Column) -> bool:
     """Whether whole numbers are seconds or milliseconds since 1970, or years and months."""
     if column.kind not in ("numeric", "identifier"):
         return False
+    if column.range is not None and column.range[1] < _FIRST_MONTH:
+        return False
     values = _numbers(table, column)
     if len(values) < _FEWEST_ROWS or (values != np.round(values)).any():
         return False
@@ -458,7 +463,7 @@ def _is_epoch(table: Table, column: Column) -> bool:
     months = np.unique(values)
     return (
         len(months) >= _FEWEST_NUMBERS
-        and months[0] >= 190001
+        and months[0] >= _FIRST_MONTH
         and months[-1] <= 210012
         and bool(((months % 100 >= 1) & (months % 100 <= 12)).all())
     )
@@ -478,8 +483,9 @@ def _has_near_neighbours(training: Prepared, rows: NDArray[np.int64]) -> bool:
     if sorted_by:
         return False
     walks = near >= max(_NEIGHBOURS, _BEYOND_CHANCE / np.sqrt(len(y)))
+    X = training.X.iloc[rows]
     for feature in training.features:
-        values = training.X[feature.name].iloc[rows]
+        values = X[feature.name]
         if isinstance(values.dtype, pd.CategoricalDtype):
             if _in_blocks(values.cat.codes.to_numpy()):
                 return False

@@ -517,10 +517,11 @@ def infer_schema(table: Table) -> Schema:
             values = as_numbers(single_chunk(table.data, position), column).values
             suspects = suspected_missing(values, codes, _NEARER)
             columns[position] = replace(column, suspects=suspects)
+    own = own_columns(names)
     for position, name in enumerate(names):
         if name in table.source.index_columns:
             columns[position] = replace(columns[position], used=False, reason=INDEX)
-        if name in own_columns(names):
+        if name in own:
             columns[position] = replace(columns[position], used=False, reason=OWN)
     if not any(column.used for column in columns):
         columns = [_rescued(table, column) for column in columns]

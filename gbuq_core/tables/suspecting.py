@@ -114,12 +114,13 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     X = prepared.X.iloc[:MOST_ROWS]
     y = prepared.y[:MOST_ROWS]
     names = {feature.name: feature.column for feature in prepared.features}
+    codes = [codes_of(values) for _, values in X.items()]
     return [
         *_dates(prepared),
-        *_copies(X, y, names),
+        *_copies(X, codes, y, names),
         *censored_times(table, prepared),
         *map(str, find_leaks(prepared)),
-        *_duplicate_columns(X, names),
+        *_duplicate_columns(X, codes, names),
     ]
 
 
@@ -130,23 +131,26 @@ def _dates(prepared: Prepared) -> list[str]:
     return warn_of_dates([column.name for column in columns if column.name in used], split)
 
 
-def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> list[str]:
+def _copies(
+    X: pd.DataFrame,
+    codes: list[NDArray[np.int64]],
+    y: NDArray[np.float64],
+    names: dict[str, str],
+) -> list[str]:
     known = ~np.isnan(y)
     if not X.shape[1] or not known.any():
         return []
-    cells = np.column_stack([*(codes_of(X[name]) for name in X.columns), ranks_of(y)])[known]
+    cells = np.column_stack([*codes, ranks_of(y)])[known]
     rng = np.random.default_rng(0)
     hashed = _hashed(cells)
     shuffled = _hashed(np.column_stack([rng.permutation(column) for column in cells.T]))
     # A counter may differ in copies: a column with nearly as many values as rows.
-    counters = {
-        names[str(name)]: [
-            j for j, other in enumerate(X.columns) if names[str(other)] == names[str(name)]
-        ]
-        for k, name in enumerate(X.columns)
-        if len(np.unique(cells[:, k])) > _COUNTS * len(cells)
-    }
-    every = [k for places in counters.values() for k in places]
+    places: dict[str, list[int]] = {}
+    for k, name in enumerate(X.columns):
+        places.setdefault(names[str(name)], []).append(k)
+    many = [len(np.unique(column)) > _COUNTS * len(cells) for column in cells.T]
+    counters = {name: own for name, own in places.items() if any(many[k] for k in own)}
+    every = [k for own in counters.values() for k in own]
     for apart in ([], *list(counters.values())[:_MOST_COUNTERS], every):
         n_copies = _n_repeated(hashed, apart)
         several = len({names[str(X.columns[k])] for k in apart}) > 1
@@ -179,19 +183,20 @@ def _n_repeated(hashed: NDArray[np.uint64], apart: list[int]) -> int:
     return int(count[count > 1].sum())
 
 
-def _duplicate_columns(X: pd.DataFrame, names: dict[str, str]) -> list[str]:
+def _duplicate_columns(
+    X: pd.DataFrame, codes_of_columns: list[NDArray[np.int64]], names: dict[str, str]
+) -> list[str]:
     first: dict[bytes, str] = {}
     same: dict[str, list[str]] = {}
-    for name in X.columns:
+    for name, dtype, codes in zip(X.columns, X.dtypes, codes_of_columns, strict=True):
         column = names[str(name)]
-        codes = codes_of(X[name])
-        if not isinstance(X[name].dtype, pd.CategoricalDtype) and (codes >= 0).any():
+        is_category = isinstance(dtype, pd.CategoricalDtype)
+        if not is_category and (codes >= 0).any():
             top = codes.max()
             codes = min(codes, np.where(codes < 0, codes, top - codes), key=lambda c: c.tobytes())
         else:
             codes = pd.factorize(codes)[0].astype(np.int64)
-        kind = b"c" if isinstance(X[name].dtype, pd.CategoricalDtype) else b"n"
-        other = first.setdefault(kind + codes.tobytes(), column)
+        other = first.setdefault((b"c" if is_category else b"n") + codes.tobytes(), column)
         if other != column and column not in same.setdefault(other, []):
             same[other].append(column)
     return [

@@ -304,6 +304,9 @@ def like_numbers_or_dates(text: Any) -> str:
 
 def may_hold_numbers(text: Any) -> bool:
     """Whether any text has a digit or begins as an infinity does; words have neither."""
+    first = text[0].as_py() if len(text) else None  # it tells of most columns, and takes no pattern
+    if first and any(digit in first for digit in "0123456789"):
+        return True
     return bool(pc.any(pc.match_substring_regex(text, _MAYBE_NUMBER)).as_py())
 
 

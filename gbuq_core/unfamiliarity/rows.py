@@ -133,8 +133,12 @@ def read_rows(columns: Columns, table: pd.DataFrame) -> RawRows:
     """The rows of a table with these columns as numbers and codes."""
     numbers = np.empty((len(table), len(columns.numbers)))
     codes = np.empty((len(table), len(columns.categories)), np.int64)
-    for at, position in enumerate(columns.numbers):
-        numbers[:, at] = numbers_of(table.iloc[:, position], columns.names[position])
+    plain = table.iloc[:, columns.numbers]
+    if (plain.dtypes == np.float64).all() and not np.isinf(whole := plain.to_numpy()).any():
+        numbers[:] = whole
+    else:
+        for at, position in enumerate(columns.numbers):
+            numbers[:, at] = numbers_of(table.iloc[:, position], columns.names[position])
     for at, position in enumerate(columns.categories):
         levels = columns.levels[at]
         places, distinct = factorize(table.iloc[:, position], columns.names[position])
@@ -145,22 +149,15 @@ def read_rows(columns: Columns, table: pd.DataFrame) -> RawRows:
 
 def learn_space(columns: Columns, raw: RawRows) -> Space:
     """Ranges, scales and levels of the rows that a fold learns from."""
-    values, n_numbers = raw.numbers, raw.numbers.shape[1]
-    low, high, centre, fill = (np.full(n_numbers, np.nan) for _ in range(4))
-    spread = np.ones(n_numbers)
-    for k in range(n_numbers):
-        known = values[~np.isnan(values[:, k]), k]
-        if not len(known):
-            continue
-        low[k], high[k] = known.min(), known.max()
-        half = 0.5 * low[k] + 0.5 * high[k]
-        with np.errstate(over="ignore"):
-            centre[k] = half + float(np.mean(known - half))
-            wide = float(np.max(np.abs(known - centre[k])))
-        # Divided by the largest gap first, so that no square overflows or vanishes.
-        if np.isfinite(wide) and wide > 0.0:
-            spread[k] = wide * float(np.std((known - centre[k]) / wide)) or wide
-        fill[k] = np.clip((np.median(known) - centre[k]) / spread[k], -_FARTHEST, _FARTHEST)
+    values, missing = raw.numbers.T, np.isnan(raw.numbers).T
+    scales = np.full((5, len(values)), np.nan)
+    scales[3] = 1.0
+    has_gaps = missing.any(axis=1)
+    for places in (np.flatnonzero(~has_gaps), *np.flatnonzero(has_gaps)[:, None]):
+        known = values[places] if len(places) != 1 else values[places, ~missing[places[0]]][None]
+        if known.size:
+            scales[:, places] = _scales(np.ascontiguousarray(known))
+    low, high, centre, spread, fill = scales
     seen, slots = [], []
     for k, levels in enumerate(columns.levels):
         counts = np.bincount(raw.codes[raw.codes[:, k] >= 0, k], minlength=len(levels) + 1)
@@ -170,8 +167,24 @@ def learn_space(columns: Columns, raw: RawRows) -> Space:
         slot[frequent] = np.arange(len(frequent))
         seen.append(counts > 0)
         slots.append(slot)
-    gaps = np.concatenate([np.isnan(values).any(axis=0), (raw.codes < 0).any(axis=0)])
+    gaps = np.concatenate([has_gaps, (raw.codes < 0).any(axis=0)])
     return Space(low, high, centre, spread, fill, gaps, tuple(seen), tuple(slots))
+
+
+def _scales(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Low, high, centre, spread and fill of columns (n_columns, n) without gaps."""
+    low, high = known.min(axis=1), known.max(axis=1)
+    half = 0.5 * low + 0.5 * high
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = half + np.mean(known - half[:, None], axis=1)
+        away = known - centre[:, None]
+        wide = np.max(np.abs(away), axis=1)
+        # Divided by the largest gap first, so that no square overflows or vanishes.
+        unit = np.where(np.isfinite(wide) & (wide > 0.0), wide, 1.0)
+        spread = np.where(unit == wide, unit * np.std(away / unit[:, None], axis=1), 1.0)
+        spread = np.where(spread == 0.0, unit, spread)
+        fill = np.clip((np.median(known, axis=1) - centre) / spread, -_FARTHEST, _FARTHEST)
+    return low, high, centre, spread, fill
 
 
 def encode_rows(space: Space, raw: RawRows) -> EncodedRows:
