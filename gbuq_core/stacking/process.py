@@ -3,7 +3,8 @@
 Matern 5/2, lengths and noise by the marginal likelihood of at most 500 rows (Rasmussen and
 Williams, equations 2.23 to 2.25, 5.8 and 5.9). More rows speak through these (Snelson and
 Ghahramani 2006, equations 8 and 9). Several targets share one set of lengths and one covariance.
-Each axis is bent first (Snoek, Swersky, Zemel and Adams 2014), by a curve of one parameter.
+Each axis is bent first (Snoek, Swersky, Zemel and Adams 2014), by a curve of one parameter, unless
+there are more axes than rows.
 """
 
 from __future__ import annotations
@@ -148,8 +149,9 @@ def fit_process(
     rows = rows[:, used]
     noisy = np.ones(len(rows)) if weight is None else 1.0 / np.maximum(weight, 1e-3)
     n_used = rows.shape[1]
-    bounds = [*np.log([_SIGNAL, _NOISE, *[_LENGTH] * n_used]), *[(-_BEND, _BEND)] * n_used]
-    start = np.zeros(2 + 2 * n_used)
+    n_bent = n_used if n_used <= len(rows) else 0  # few rows show of many axes no bends
+    bounds = [*np.log([_SIGNAL, _NOISE, *[_LENGTH] * n_used]), *[(-_BEND, _BEND)] * n_bent]
+    start = np.zeros(2 + n_used + n_bent)
     start[1] = math.log(0.1)
     start[2 : 2 + n_used] = math.log(max(1.0, math.sqrt(n_used / 4.0)))
     with one_blas_thread(), stage(_STEPS + 1.0):
@@ -159,7 +161,8 @@ def fit_process(
         ).x  # fmt: skip
         signal, noise = (float(value) for value in np.exp(theta[:2]))
         lengths = np.exp(theta[2 : 2 + n_used])
-        bends = np.stack([rows.min(axis=0), np.ptp(rows, axis=0), theta[2 + n_used :]])
+        bent = np.pad(theta[2 + n_used :], (0, n_used - n_bent))
+        bends = np.stack([rows.min(axis=0), np.ptp(rows, axis=0), bent])
         points = bend(rows, bends)[0] / lengths
         covariance = signal * _matern(cdist(points, points))
         covariance[np.diag_indices_from(covariance)] += noise * noisy
@@ -255,16 +258,18 @@ def negative_likelihood(
 ) -> tuple[float, FloatArray]:
     """Minus the log marginal likelihood and the bends' log prior but for a constant; its gradient.
 
-    theta holds the logs of signal, noise and lengths, and the bends, of Cauchy prior;
-    ``noisy`` (n,) times the noise is each row's.
+    theta holds the logs of signal, noise and lengths, and the bends, of Cauchy prior, if any axis
+    is bent; ``noisy`` (n,) times the noise is each row's.
     """
     advance(0.0)
     n_used = rows.shape[1]
     signal, noise, *lengths = np.exp(theta[: 2 + n_used])
     bends = theta[2 + n_used :]
-    bent, slopes = bend(rows, np.stack([rows.min(axis=0), np.ptp(rows, axis=0), bends]))
+    bent = slopes = rows
+    if len(bends):
+        bent, slopes = bend(rows, np.stack([rows.min(axis=0), np.ptp(rows, axis=0), bends]))
     scaled = bent / lengths
-    far = cdist(_ROOT_5 * scaled, _ROOT_5 * scaled)  # from here on in place: new matrices cost more
+    far = _distances(_ROOT_5 * scaled)  # from here on in place: new matrices cost more
     decay = np.negative(far)
     np.exp(decay, out=decay)
     decay *= signal
@@ -296,11 +301,22 @@ def negative_likelihood(
     slope *= outer
     of_axes = (5.0 / 3.0) * (slope @ scaled - slope.sum(axis=1)[:, None] * scaled)
     of_lengths = -(of_axes * scaled).sum(axis=0)
-    of_bends = (of_axes * slopes).sum(axis=0) / lengths
+    of_bends = (of_axes * slopes).sum(axis=0)[: len(bends)] / lengths[: len(bends)]
     of_bends -= n_targets * 2.0 * bends / (_USUAL_BEND**2 + np.square(bends))
     of_noise = 0.5 * noise * (np.diagonal(outer) @ noisy)
     of_signal = 0.5 * float(np.sum(np.multiply(outer, latent, out=latent)))
     return value, -np.concatenate([[of_signal, of_noise], of_lengths, of_bends])
+
+
+def _distances(points: FloatArray) -> FloatArray:
+    """Those between all points (n, n); of many axes by products, in less time."""
+    if points.shape[1] <= len(points):
+        return cdist(points, points)
+    inner = points @ points.T
+    squares = np.diagonal(inner)
+    far = np.maximum(squares[:, None] + squares - 2.0 * inner, 0.0)
+    np.fill_diagonal(far, 0.0)
+    return np.sqrt(far, out=far)
 
 
 def _matern(distance: FloatArray) -> FloatArray:

@@ -52,7 +52,7 @@ from gbuq_core.uncertainty import (
 if TYPE_CHECKING:
     from gbuq_core.stacking.law import StackedDistribution
 
-from gbuq_core.unfamiliarity.rows import MOST_COLUMNS, find_promising
+from gbuq_core.unfamiliarity.rows import FEWEST_READ, MANY_COLUMNS, find_promising
 
 
 class RowsJudged(NamedTuple):
@@ -477,11 +477,12 @@ def width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     wide = arguments(plan, n_features)
     if (plan.listed and not plan.stacks) or wide == arguments(plan, 1):
         return []
-    most = max(MOST_COLUMNS, int(training.known.sum()))
-    fewer = f" They read the {most:,} numbers that go with the target most in their own rows."
+    n_rows = int(training.known.sum())
+    most, is_wide = max(FEWEST_READ, n_rows), n_features > max(MANY_COLUMNS, n_rows)
+    fewer = f" They read the {most:,} numbers at most that go best with the target in their rows."
     return [
         f"With {n_features:,} features, trees have depth {wide['depth']} and each feature has "
-        f"{wide['max_bins']} bins.{fewer * (n_features > most)} This keeps the training time short."
+        f"{wide['max_bins']} bins.{fewer * is_wide} This keeps the training time short."
     ]
 
 

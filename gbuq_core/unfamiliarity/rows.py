@@ -16,7 +16,7 @@ from gbuq_core.inputs import read_numbers as numbers_of
 from gbuq_core.model_files.contents import PLAIN_TYPES, check_arrays, require
 
 MOST_LEVELS = 16  # of a category with columns of their own; rarer ones share one
-MOST_COLUMNS = 200  # that trees read where there are more columns than rows
+MANY_COLUMNS, FEWEST_READ = 200, 50  # trees read but the best of many columns; as many at least
 _FARTHEST = 1e6  # in stds: squares of more do not add up in float32
 _MISMATCH = np.sqrt(0.5)  # two different levels are then one std apart
 
@@ -110,12 +110,12 @@ def find_columns(X: Any, declared: Any = None) -> Columns:
 def find_promising(values: NDArray[np.float64], y: NDArray[np.float64], n_classes: int = 0) -> Any:
     """Which of many columns (n, n_columns) trees need read, (n_columns,) bool: all of few columns.
 
-    Of more columns than rows, and than 200, as many as that: those of most correlation with the
-    target, or with one of its classes. The rows are those that the trees learn from, and no others.
+    Of more columns than rows, and than 200, as many as there are rows, and at least 50: those of
+    most correlation with the target, or with one of its classes. The rows are those that the trees
+    learn from, and no others.
     """
     n, n_columns = values.shape
-    most = max(MOST_COLUMNS, n)
-    if n_columns <= most:
+    if n_columns <= max(MANY_COLUMNS, n):
         return np.ones(n_columns, bool)
     targets = y[:, None] == np.arange(n_classes) if n_classes else y[:, None]
     known = ~np.isnan(values)
@@ -125,7 +125,7 @@ def find_promising(values: NDArray[np.float64], y: NDArray[np.float64], n_classe
     with_target = np.abs(away.T @ (targets - targets.mean(axis=0))).max(axis=1)
     score = with_target / np.where(spread > 0.0, spread, np.inf)
     chosen = np.zeros(n_columns, bool)
-    chosen[np.argsort(-score, kind="stable")[:most]] = True
+    chosen[np.argsort(-score, kind="stable")[: max(FEWEST_READ, n)]] = True
     return chosen
 
 

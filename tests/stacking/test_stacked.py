@@ -21,7 +21,7 @@ from gbuq_core.boosting import numba_engine
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics import log_scores
 from gbuq_core.stacking import base
-from gbuq_core.unfamiliarity.rows import MOST_COLUMNS, find_promising
+from gbuq_core.unfamiliarity.rows import MANY_COLUMNS, find_promising
 
 OWN = {"n_members": 2, "n_trees": 30, "depth": 3, "random_state": 0}
 LGB = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}
@@ -431,10 +431,10 @@ def test_of_more_columns_than_rows_those_are_read_that_go_with_the_target(n_clas
     y = np.nan_to_num(wide[:, 700] - wide[:, 3])
     codes = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / max(n_classes, 1)), y)
     read = find_promising(wide, codes if n_classes else y, n_classes)
-    assert read.sum() == MOST_COLUMNS
+    assert read.sum() == len(wide)
     assert read[[700, 3]].all()
     assert not read[5]
-    assert find_promising(wide[:, :MOST_COLUMNS], y).all()
+    assert find_promising(wide[:, :MANY_COLUMNS], y).all()
     many = np.tile(wide, (16, 1))
     assert find_promising(many, np.tile(y, 16)).all()  # more rows than columns
 
