@@ -150,13 +150,13 @@ def category_columns(X: Any, declared: Any) -> np.ndarray:
     X, table = to_pandas(X), as_table(X)
     if declared is not None or not isinstance(X, pd.DataFrame):
         return category_positions(table, declared)
-    return np.array([_is_text(table.iloc[:, i]) for i in range(table.shape[1])], dtype=bool)
+    return np.array([_is_text(table, i, dtype) for i, dtype in enumerate(table.dtypes)], dtype=bool)
 
 
-def _is_text(column: pd.Series) -> bool:
-    if isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype):
+def _is_text(table: pd.DataFrame, position: int, dtype: Any) -> bool:
+    if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
         return True
-    return column.dtype == object and any(isinstance(value, str) for value in column)
+    return dtype.kind == "O" and any(isinstance(value, str) for value in table.iloc[:, position])
 
 
 _DATES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period"}

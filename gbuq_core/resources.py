@@ -200,6 +200,8 @@ def _own_bytes(item: Any) -> tuple[int, Iterable[Any]]:
     """The bytes of one object and the objects inside it that are not counted yet."""
     if isinstance(item, np.ndarray):
         return int(item.nbytes), ()
+    if isinstance(item, (str, int, float, bytes)):
+        return sys.getsizeof(item), ()
     if hasattr(item, "memory_usage"):  # a pandas frame, series or index
         usage = item.memory_usage(deep=True)
         return int(usage.sum() if hasattr(usage, "sum") else usage), ()

@@ -319,8 +319,12 @@ def _rank_correlation(values: NDArray[np.float64], target: NDArray[np.float64]) 
 
 def _ranks_in_middle(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks, of equal numbers their mean."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - 0.5 * count)[place]
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]  # np.unique takes twice as long
+    place = np.zeros(len(values), np.int64)
+    place[order[1:]] = np.cumsum(ranked[1:] != ranked[:-1])
+    count = np.bincount(place)
+    return np.asarray((np.cumsum(count) - 0.5 * count)[place])
 
 
 def _combination(

@@ -101,7 +101,8 @@ def learn_columns(X: pd.DataFrame) -> NumberColumns:
     """The levels of training rows, as scikit-learn's ``OneHotEncoder`` groups them."""
     from sklearn.preprocessing import OneHotEncoder
 
-    categories = [name for name in X.columns if isinstance(X[name].dtype, pd.CategoricalDtype)]
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    categories = [name for name, dtype in kinds if isinstance(dtype, pd.CategoricalDtype)]
     levels: dict[str, Levels] = {}
     if categories:
         encoder = OneHotEncoder(

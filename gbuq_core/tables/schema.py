@@ -519,10 +519,9 @@ def infer_schema(table: Table) -> Schema:
             columns[position] = replace(column, suspects=suspects)
     own = own_columns(names)
     for position, name in enumerate(names):
-        if name in table.source.index_columns:
-            columns[position] = replace(columns[position], used=False, reason=INDEX)
-        if name in own:
-            columns[position] = replace(columns[position], used=False, reason=OWN)
+        if name in own or name in table.source.index_columns:
+            reason = OWN if name in own else INDEX
+            columns[position] = replace(columns[position], used=False, reason=reason)
     if not any(column.used for column in columns):
         columns = [_rescued(table, column) for column in columns]
     return Schema(tuple(columns), table.n_rows, tuple(column_notices(columns)))
