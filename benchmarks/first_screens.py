@@ -24,7 +24,7 @@ MOST_CONTROLS, MOST_WORDS, MOST_PIXELS, LEAST_PICTURE, MOST_MAPS = 9, 180, 1500,
 FOUR_MAPS = "gaussians"  # its four samplers are compared
 PICTURES = (
     "heart", "spiral", "gaussians", "heteroscedastic", "soft_trees", "neighbours", "novelty",
-    "two_clocks", "beyond",
+    "two_clocks", "beyond", "own_points",
 )  # fmt: skip
 OTHERS = ("", "your_data", "explore", "lessons", "scoreboard")
 OPENED = ("your_data?table=diabetes", "lessons?lesson=Heart")

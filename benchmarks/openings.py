@@ -21,6 +21,7 @@ from benchmarks.report import Row, make_parser, report
 from demos.first_steps import FIRST_STEPS
 from demos.lesson import ComputedStep
 from gbuq_core.study.heart import HEART
+from gbuq_core.study.own_points import OPENING as OWN_POINTS
 
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
@@ -44,6 +45,7 @@ OPENINGS = {
         *(resolve_name(f"gbuq_core.experiments.{place}") for place in _OPENINGS),
         *(resolve_name(f"gbuq_core.experiments.{place}:STUDY").opening for place in _STUDIES),
         *(opening for study in STUDIES for opening in (study.opening, study.seeds.opening)),
+        OWN_POINTS,
         *FIRST_STEPS.values(),
     )
 }

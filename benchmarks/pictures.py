@@ -40,6 +40,7 @@ ADDRESSES = {
     "your_data": "your_data?table=diabetes",
     "two_clocks": "two_clocks",
     "beyond": "beyond",
+    "own_points": "own_points",
     "scoreboard": "scoreboard",
 }
 _COLOURS = ("#0b6e99", "#b45309", "#6b7280")  # of `benchmarks.scaling.RIVALS`

@@ -59,9 +59,12 @@ EXPLORE = Entry(
     "explore", "Explore", "What do tree ensembles know? Each picture answers your hand."
 )
 
+OWN_POINTS = Entry(
+    "own_points", "Own points", "What does each method make of points that you place?"
+)
 EXPERIMENTS = (
     HEART, SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS,
-    BEYOND,
+    BEYOND, OWN_POINTS,
 )  # fmt: skip
 STUDIES = (HEART,)  # the experiments that are one file each, in `gbuq_core.study`
 # In the order of the navigation, which leads to the experiments by Explore.
@@ -69,9 +72,9 @@ PAGES = (HOME, YOUR_DATA, EXPLORE, LESSONS, SCOREBOARD, *EXPERIMENTS)
 
 
 def has_lesson(entry: Entry) -> bool:
-    """Whether a page has a lesson: the experiments and Your data.
+    """Whether a page has a lesson: the experiments of the papers and Your data.
 
     >>> has_lesson(HEART), has_lesson(HOME)
     (True, False)
     """
-    return entry in (*EXPERIMENTS, YOUR_DATA)
+    return entry in (*EXPERIMENTS, YOUR_DATA) and entry is not OWN_POINTS

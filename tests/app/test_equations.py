@@ -17,9 +17,14 @@ KNOWN = frozenset(NAMES.split())
 
 def equations():
     """Each constant that a page hands to st.latex or a record has between $$, with its file."""
-    for path in sorted(ROOT.glob("gbuq_core/experiments/*/experiment.py")):
+    records = [
+        *ROOT.glob("gbuq_core/experiments/*/experiment.py"),
+        *ROOT.glob("gbuq_core/study/*.py"),
+    ]
+    for path in sorted(records):
+        name = path.parent.name if path.name == "experiment.py" else path.stem
         for text in re.findall(r"\$\$(.+?)\$\$", path.read_text(encoding="utf-8"), re.DOTALL):
-            yield path.parent.name, text
+            yield name, text
     for path in sorted((ROOT / "pages").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "latex":

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.placed import decode_points
 from gbuq_core.experiments.soft_trees.bandit import run_policies
-from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points
+from gbuq_core.experiments.soft_trees.data import OWN_START
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES, score_section
 from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees

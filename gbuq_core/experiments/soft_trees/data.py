@@ -5,29 +5,24 @@ Cinquin et al., "Variational boosted soft trees" (2022), figures 2 and 5 to 7.
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.placed import Points, check_points
 from gbuq_core.synthetic import CurveData, make_daubechies, make_gap, make_step, make_tails
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Points = tuple[tuple[float, float], ...]
 
 OWN = "own"
-LEAST_POINTS, MOST_POINTS = 5, 400  # of a fit, of a picture
-MOST_COORDINATE = 1000.0  # of an own point, to either side of 0
-POINT_DIGITS = 3  # decimals that a link keeps
+LEAST_POINTS = 5  # of a fit
 BOARD = ((-3.0, 3.0), (-2.0, 2.0))  # what the picture of own points shows at least
 N_FRESH = 500  # rows that no training sees
 _FRESH_STREAM = 1  # of the seed
@@ -217,18 +212,6 @@ def _spread_of(y: Array) -> float:
     return spread if spread > 0.0 else 1.0
 
 
-def check_points(points: Any) -> Points:
-    """Own points as pairs of floats, each rounded to the decimals that a link keeps."""
-    if isinstance(points, str) or not isinstance(points, Iterable):
-        raise InvalidParameter("points must be a list of pairs (x, y).")
-    checked = tuple(_checked_point(i, point) for i, point in enumerate(points))
-    if len(checked) > MOST_POINTS:
-        raise InvalidParameter(
-            f"There are {len(checked)} points, but at most {MOST_POINTS} are allowed: remove some."
-        )
-    return checked
-
-
 def why_no_fit(points: Points) -> str:
     """Why checked points are not enough for a fit, in a sentence; empty if they are."""
     if len(points) < LEAST_POINTS:
@@ -240,47 +223,3 @@ def why_no_fit(points: Points) -> str:
         if len({point[axis] for point in points}) == 1:
             return f"All points have {name} = {points[0][axis]:g}: add a point with another {name}."
     return ""
-
-
-def _checked_point(number: int, point: Any) -> tuple[float, float]:
-    try:
-        x, y = (float(value) for value in point)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"Point {number + 1} must be a pair of numbers (x, y).") from None
-    for value in (x, y):
-        if not math.isfinite(value) or abs(value) > MOST_COORDINATE:
-            raise InvalidParameter(
-                f"Point {number + 1} must lie between -{MOST_COORDINATE:g} and "
-                f"{MOST_COORDINATE:g}; got {value:g}."
-            )
-    return round(x, POINT_DIGITS) + 0.0, round(y, POINT_DIGITS) + 0.0  # + 0.0: no minus zero
-
-
-_COORDINATE = r"-?[0-9]{1,4}(?:\.[0-9]{1,9})?"
-POINTS_PATTERN = rf"(?:{_COORDINATE}_{_COORDINATE}(?:~{_COORDINATE}_{_COORDINATE}){{0,399}})?"
-
-
-def encode_points(points: Iterable[tuple[float, float]]) -> str:
-    """Points as text for a link: ``x_y~x_y``, of characters that need no escape in a URL."""
-    return "~".join(f"{_coordinate(x)}_{_coordinate(y)}" for x, y in points)
-
-
-def _coordinate(value: float) -> str:
-    text = f"{value:.{POINT_DIGITS}f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
-
-
-def decode_points(text: str) -> Points:
-    """The points of a link's text, checked; inverse of `encode_points` up to its rounding."""
-    pairs = []
-    for number, part in enumerate(text.split("~") if text else []):
-        if number >= MOST_POINTS:
-            raise InvalidParameter(f"There are more than {MOST_POINTS} points: remove some.")
-        if not re.fullmatch(f"{_COORDINATE}_{_COORDINATE}", part):
-            raise InvalidParameter(
-                f"Point {number + 1} must be written x_y with plain numbers, as in -1.25_0.5; got "
-                f"{part[:40]!r}."
-            )
-        x, y = part.split("_")
-        pairs.append((float(x), float(y)))
-    return check_points(pairs)

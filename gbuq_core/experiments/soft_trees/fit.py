@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.experiments.placed import check_points
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
     Array,
     SoftTreesData,
-    check_points,
     load_soft_trees_data,
 )
 from gbuq_core.experiments.soft_trees.plan import (

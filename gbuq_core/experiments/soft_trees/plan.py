@@ -14,15 +14,17 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import InvalidParameter, refusal_of_call
-from gbuq_core.experiments.soft_trees.data import (
-    DATASETS,
+from gbuq_core.experiments.placed import (
     MOST_POINTS,
-    OWN,
-    OWN_START,
-    POINTS_PATTERN,
+    PATTERNS,
     check_points,
     decode_points,
     encode_points,
+)
+from gbuq_core.experiments.soft_trees.data import (
+    DATASETS,
+    OWN,
+    OWN_START,
     why_no_fit,
 )
 from gbuq_core.knobs import texts_of
@@ -181,9 +183,9 @@ class SoftTreesSettings:
         choices=(10, 20, 50, 100, 200, 500),
         help="Bands and scores follow from this many functions. A Gaussian process needs none.",
     )  # fmt: skip
-    points: tuple[tuple[float, float], ...] = setting(
+    points: tuple[tuple[float, ...], ...] = setting(
         OWN_START, "Points", group="page", fits=True, uses=lambda settings: settings.data == OWN,
-        codec=Codec(decode_points, encode_points), pattern=POINTS_PATTERN,
+        codec=Codec(decode_points, encode_points), pattern=PATTERNS[2],
         check=partial(refusal_of_call, decode_points), most=_CHARACTERS * MOST_POINTS,
         help="Points as x_y with a tilde between them: -1.25_0.5~0_0.333",
     )  # fmt: skip

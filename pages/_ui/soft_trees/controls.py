@@ -10,7 +10,8 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.soft_trees.data import DATASETS, OWN, check_points, encode_points
+from gbuq_core.experiments.placed import check_points, encode_points
+from gbuq_core.experiments.soft_trees.data import DATASETS, OWN
 from gbuq_core.experiments.soft_trees.inside import INSIDE, KNOBS, PLACE
 from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.trials import DATA, MOMENT, PLAY, POLICY, TRIALS, WHOSE

@@ -8,16 +8,18 @@ import pytest
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.soft_trees.data import (
-    BOARD,
-    DATASETS,
+from gbuq_core.experiments.placed import (
     MOST_POINTS,
-    OWN,
-    OWN_START,
-    POINTS_PATTERN,
+    PATTERNS,
     check_points,
     decode_points,
     encode_points,
+)
+from gbuq_core.experiments.soft_trees.data import (
+    BOARD,
+    DATASETS,
+    OWN,
+    OWN_START,
     load_soft_trees_data,
     why_no_fit,
 )
@@ -385,7 +387,7 @@ def test_links_keep_points():
     points = check_points((rng.uniform(-1000.0, 1000.0, (MOST_POINTS, 2))).tolist())
     text = encode_points(points)
     assert decode_points(text) == points
-    assert re.fullmatch(POINTS_PATTERN, text)
+    assert re.fullmatch(PATTERNS[2], text)
     assert re.fullmatch(r"[-0-9._~]*", text)  # needs no escape in a URL
     assert decode_points("") == ()
 
