@@ -17,15 +17,15 @@ from gbuq_core.commands.score_words import question_records
 from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.tables.new_units import not_fitted_anew
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _NOT_MEASURED = (
-    "How unfamiliar the rows are was not measured, because the project does not hold its table: "
-    "name the table before NEW, or fit with --with-data."
+    "How unfamiliar the rows are was not measured, and not whether they are of new units, because "
+    "the project does not hold its table: name the table before NEW, or fit with --with-data."
 )
-
 
 _NO_TABLE = (
     "--conformal-shift compares the rows with the project's table, which is not there: name the "
@@ -84,6 +84,8 @@ def _score(options: argparse.Namespace) -> _Scored:
                 notices = (*rows.notices, *notices)
                 return _Scored(project, rows.frame, tuple(rows.added.names), notices)
             scored = projects.restore_project(project, table, new)
+            about = table, project.schema, project.target.name, new, scored.plan
+            notices = (*notices, *filter(None, [not_fitted_anew(*about)]))
             if options.conformal_shift:
                 shift = tables.measure_shift(scored, scored.plan.seed)
                 if tables.can_weigh(shift):

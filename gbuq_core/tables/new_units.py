@@ -137,6 +137,18 @@ def find_new_units(
     return NewUnits(plan, schema._replace(columns=columns), tuple(notices))
 
 
+def not_fitted_anew(table: Table, schema: Schema, target: str, new: Table, plan: ScorePlan) -> str:
+    """What a saved model cannot do for rows of new units, in one sentence; empty if none are."""
+    column = find_new_units(table, schema, target, new, plan).plan.split_column
+    if column == plan.split_column:
+        return ""
+    return (
+        f"At least {percent(_NEARLY_ALL, 0)} of the rows have a value of {shown(column)} that the "
+        "model's table does not have. A saved model is not fitted anew, so its intervals "
+        f"are too narrow for them: fit with --split group --split-column {shown(column)}."
+    )
+
+
 def _fewest_held(n_known: int, n_new: int) -> float:
     """The least share of new units that intervals of 90 % hold in 39 of 40 second files.
 

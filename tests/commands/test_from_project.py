@@ -84,8 +84,8 @@ def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
     assert code_of(*line) == 0
     noted = [word for word in capsys.readouterr().err.splitlines() if NOT_MEASURED in word]
     assert noted == [
-        f"Note: {NOT_MEASURED}, because the project does not hold its table: name the table "
-        "before NEW, or fit with --with-data."
+        f"Note: {NOT_MEASURED}, and not whether they are of new units, because the project does "
+        "not hold its table: name the table before NEW, or fit with --with-data."
     ]
     assert "unfamiliarity" not in pd.read_csv(tmp_path / "out.csv")
     assert NOT_MEASURED in record_of(capsys, *line)["notices"][-1]

@@ -10,7 +10,7 @@ from table_parts import as_table
 
 from gbuq_core.__main__ import main
 from gbuq_core.tables import ScorePlan, edit_schema, infer_schema, score_table
-from gbuq_core.tables.new_units import find_new_units
+from gbuq_core.tables.new_units import find_new_units, not_fitted_anew
 from gbuq_core.tables.words import describe_table
 
 N = 400
@@ -60,6 +60,8 @@ def test_rows_are_split_by_units_that_are_new(name):
     schema = infer_schema(first)
     units = find_new_units(first, schema, "y", second, ScorePlan())
     assert units.plan.split_column == split
+    told = [not_fitted_anew(first, schema, "y", second, p) for p in (ScorePlan(), units.plan)]
+    assert ["--split-column" in sentence for sentence in told] == [split is not None, False]
     assert (
         tuple(c.name for c in schema.columns if c.used and not units.schema.column(c.name).used)
         == left

@@ -31,6 +31,11 @@ from pages._ui.your_data.source import (
 )
 from pages._ui.your_data.training import own_key
 
+_NOT_MEASURED = (
+    "How unfamiliar these rows are is not measured, and not whether they are of new units: for "
+    "that, open the model's table, and these rows as a second file."
+)
+
 
 class Fitted(NamedTuple):
     """The open model: what its file is called, its digest, and what is in it."""
@@ -126,5 +131,5 @@ def _draw_rows(scored: ScoredRows, rows: Table) -> None:
         ):
             data = partial(write, scored.frame)
             st.download_button(label, data=data, file_name=name, on_click="ignore")
-    for notice in scored.notices:
+    for notice in (*scored.notices, _NOT_MEASURED):
         st.text(notice, width="stretch")
