@@ -26,8 +26,12 @@ def check_array(
     low: float = -math.inf,
     high: float = math.inf,
     min_length: int = 1,
+    infinite: bool = False,
 ) -> NDArray[np.float64]:
-    """Return ``values`` as a float64 array if it is finite, of ``ndim`` axes and in range."""
+    """Return ``values`` as a float64 array if it is finite, of ``ndim`` axes and in range.
+
+    With ``infinite``, infinities are values like others.
+    """
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -37,7 +41,7 @@ def check_array(
         raise InvalidData(f"{name} must have {axes}; got an array of shape {array.shape}.")
     if 0 in array.shape[:-1] or array.shape[-1] < min_length:
         raise InvalidData(f"{name} must not be empty; got an array of shape {array.shape}.")
-    if not np.isfinite(array).all():
+    if not (np.isfinite(array) | (infinite & np.isinf(array))).all():
         raise InvalidData(
             f"{name} must hold finite numbers only; remove missing and infinite ones."
         )

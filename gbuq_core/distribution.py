@@ -217,7 +217,8 @@ class Distribution(ABC):
             gives inf.
         """
         if np.ndim(q) == 0:
-            return self._quantiles(np.full((len(self), 1), check_number("q", q, 0.0, 1.0)))[:, 0]
+            level = check_number("q", np.asarray(q)[()], 0.0, 1.0)
+            return self._quantiles(np.full((len(self), 1), level))[:, 0]
         levels = check_array("q", q, 1, low=0.0, high=1.0)
         return self._quantiles(np.broadcast_to(levels, (len(self.loc), len(levels))))
 
@@ -254,9 +255,11 @@ class Distribution(ABC):
 
         y has one value a row, (n_samples,), or k, (n_samples, k); a number is that of all rows.
         """
-        if np.ndim(y) == 2 and np.shape(y)[0] == len(self):
-            return self._cdf(check_array("y", y, 2, low=-np.inf))
-        return self._cdf(self._targets(y)[:, None])[:, 0]
+        wide = np.ndim(y) == 2 and np.shape(y)[0] == len(self)
+        at = check_array("y", y, 2, infinite=True) if wide else self._targets(y, True)[:, None]
+        ends = np.isinf(at)  # such as the quantiles of 0 and 1
+        p = np.where(ends, at > 0.0, self._cdf(np.where(ends, 0.0, at)))
+        return p if wide else p[:, 0]
 
     def crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score at y (n_samples,): (n_samples,) in units of y.
@@ -362,9 +365,9 @@ class Distribution(ABC):
             label=label,
         )
 
-    def _targets(self, y: ArrayLike) -> FloatArray:
+    def _targets(self, y: ArrayLike, infinite: bool = False) -> FloatArray:
         y = np.full(len(self), y) if np.ndim(y) == 0 else y
-        target = check_array("y", y, 1, min_length=0)
+        target = check_array("y", y, 1, min_length=0, infinite=infinite)
         if len(target) != len(self.loc):
             raise InvalidData(
                 f"y must have one value for each of the {len(self.loc)} rows; got {len(target)}."

@@ -103,7 +103,9 @@ def test_quantiles_rise_and_end_at_the_bounds(kind):
     low, high = d.quantile([0.0, 1.0]).T
     assert (low == (-0.5 if kind.startswith("log") else -np.inf)).all()
     assert np.isposinf(high).all()
-    np.testing.assert_array_equal(d.quantile(0.5), d.quantile([0.5])[:, 0])
+    np.testing.assert_array_equal(d.cdf(d.quantile([0.0, 1.0])), np.tile([0.0, 1.0], (N, 1)))
+    for half in (0.5, np.array(0.5)):
+        np.testing.assert_array_equal(d.quantile(half), d.quantile([0.5])[:, 0])
     np.testing.assert_array_equal(d.cdf(1.5), d.cdf(np.full(N, 1.5)))
 
 

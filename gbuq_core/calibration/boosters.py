@@ -124,8 +124,12 @@ class _SingleBooster(BoosterReader):
             foreign = isinstance(error, ValueError | TypeError | RuntimeError)
             if not foreign and not _is_of(type(error), "catboost", "_catboost"):
                 raise
+            reason = _reason(error)
+            if "y contains NaN" in reason:  # after its first steps: none of ours does
+                dist = getattr(model, "Dist", type(model)).__name__
+                reason = f"its {dist} runs into NaN; choose a smaller learning_rate or another Dist"
             raise InvalidData(
-                f"{self.library} cannot be fitted to these rows: {_reason(error)}."
+                f"{self.library} cannot be fitted to these rows: {reason}."
             ) from error
         return model
 
