@@ -51,7 +51,7 @@ PICTURES = {
     "/neighbours": (CURVES, "neighbours-course"),
     "/novelty": (CANVAS, "novelty-maps"),
     "/two_clocks": (CURVES, "two-clocks-band"),
-    "/beyond": (CURVES, "beyond-bands"),
+    "/beyond": (CURVES, "beyond"),
     "/your_data": (_TEXT, "first-drop"),
     "/lessons": (_TEXT, "cards-lessons"),
     "/scoreboard": (_TEXT, "scoreboard-picture"),

@@ -107,7 +107,7 @@ _NOISE = (
 _NEAR = "globalThis.gbuqNear?.size > 2"
 _COURSE, _SURFACE, _ROWS = "neighbours", "neighbours?data=Ripples", "neighbours?data=Diabetes"
 _FUNCTIONS = "soft_trees?methods=VST&methods=SGLB&methods=Gaussian+process"
-BEYOND = LiveCase("beyond", POINTER, "beyond-bands", ".gbuq-curves")
+BEYOND = LiveCase("beyond", POINTER, "beyond", ".gbuq-curves")
 LIVE = (
     BEYOND,
     *(

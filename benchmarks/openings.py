@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info
 from benchmarks.report import Row, make_parser, report
 from demos.first_steps import FIRST_STEPS
 from demos.lesson import ComputedStep
+from gbuq_core.study.beyond import BEYOND, LOOK
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
 
@@ -31,19 +32,18 @@ _OPENINGS = (
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
     *("soft_trees.opening:OPENING", "novelty.opening:OPENING", "novelty.opening:LOOK"),
     *("novelty.opening:CLAIMS", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
-    *("beyond.fit:OPENING", "beyond.plane:LOOK"),
 )
 _STUDIES = (
     *("wave.fit", "heteroscedastic.claims", "gaussians.scores"),
     *("soft_trees.claims", "novelty.claims", "spiral.claims", "neighbours.claims"),
-    "beyond.experiment",
 )
-STUDIES = (HEART,)
+STUDIES = (HEART, BEYOND)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (
         *(resolve_name(f"gbuq_core.experiments.{place}") for place in _OPENINGS),
         *(resolve_name(f"gbuq_core.experiments.{place}:STUDY").opening for place in _STUDIES),
+        LOOK,
         *(opening for study in STUDIES for opening in (study.opening, study.seeds.opening)),
         OWN_POINTS,
         *FIRST_STEPS.values(),

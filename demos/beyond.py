@@ -6,61 +6,73 @@ predictive distributions", around boosted trees.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from demos.asking import Between, Brush, Brushed, Largest
 from demos.lesson import ComputedStep, Lesson, Step, main
-from gbuq_core.experiments.beyond.fit import (
-    FIRST,
-    LEVEL,
-    BeyondFit,
-    BeyondScore,
-    BeyondSettings,
-    fit_beyond,
-    score_beyond,
-)
-from gbuq_core.experiments.beyond.picture import Y_RANGE, describe_beyond
-from gbuq_core.experiments.beyond.plane import LOOK, PLANE, plane_section
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
 from gbuq_core.figures.theme import VOICE_COLOURS as COLOURS
 from gbuq_core.presentation import decimal, percent, short
 from gbuq_core.stacking.voices import VOICES
+from gbuq_core.study.beyond import (
+    BEYOND,
+    GAP_FROM,
+    GRID,
+    LEVEL,
+    LOOK,
+    PLANE,
+    Y_RANGE,
+    BeyondSettings,
+    plane_section,
+    regions,
+    true_mean,
+    weights_of,
+)
+from gbuq_core.study.members import Predictive
+from gbuq_core.study.study import Run
 
-WIDE = BeyondSettings(gap=2.0)
+FIRST, WIDE = BeyondSettings(), BeyondSettings(gap=2.0)
+_TRUTH = true_mean(GRID)
 _EDGES = tuple(np.arange(4.5, 8.01, 0.5).tolist())
 _GAPS = tuple(np.arange(0.0, 2.01, 0.25).tolist())
 _FLAGGED = (100, 60, 40, 20, 10, 5)  # % of the plane's cells
 
 
-@lru_cache(maxsize=32)
-def _fit(settings: BeyondSettings, whole: bool = True) -> BeyondFit:
-    return fit_beyond(settings, whole)
+@lru_cache(maxsize=64)
+def _run(settings: BeyondSettings, *methods: str) -> Run:
+    return BEYOND.run(replace(settings, methods=methods))
 
 
-def _scores(fit: BeyondFit) -> dict[str, BeyondScore]:
-    return {score.key: score for score in score_beyond(fit)}
+def _band(settings: BeyondSettings, method: str) -> tuple[Predictive, np.ndarray]:
+    """What a model says over the picture, and half the width of its band."""
+    at = _run(settings, method).views[0].at
+    return at, at.interval(LEVEL)[1] - at.mean
+
+
+def _numbers(method: str) -> Mapping[str, Any]:
+    return _run(FIRST, method).numbers[method]
 
 
 def _moved(key: str, knob: str, values: Sequence[float], label: str) -> PanelSheet:
     """Bands of one model that follow a knob of the rows."""
-    fits = [_fit(replace(FIRST, **{knob: value}), key == "law") for value in values]
-    both = [(getattr(fit, key).mean, getattr(fit, key).half) for fit in fits]
-    mean, half = map(np.stack, zip(*both, strict=True))
+    drawn = [_band(replace(FIRST, **{knob: value}), key) for value in values]
+    mean, half = map(np.stack, zip(*((at.mean, half) for at, half in drawn), strict=True))
     colour = COLOURS[key]
     lines = [
-        StripLine("true curve", fits[0].truth, "text", dash=True),
+        StripLine("true curve", _TRUTH, "text", dash=True),
         StripLine("prediction", mean, colour),
         StripLine(f"band of {percent(LEVEL, 0)}, below", np.clip(mean - half, *Y_RANGE), colour),
         StripLine("above", np.clip(mean + half, *Y_RANGE), colour),
     ]
     strip = Strip(
-        title=f"{_scores(fits[0])[key].label}: prediction and band",
-        x=fits[0].x,
+        title=f"{BEYOND.methods[key].label}: prediction and band",
+        x=GRID,
         lines=lines,
         x_label="x",
         y_label="y",
@@ -76,16 +88,15 @@ def _moved(key: str, knob: str, values: Sequence[float], label: str) -> PanelShe
         frames_per_second=1.0,
         start_frame=min(3, len(values) - 1),
         name="beyond",
-        alt=describe_beyond(_fit(FIRST)),
+        alt=BEYOND.describe(_run(FIRST, *FIRST.methods)),
     )
 
 
 def last_leaf() -> ComputedStep:
     """Trees repeat their last value."""
-    fit = _fit(FIRST)
-    right, mean = fit.x > FIRST.edge, fit.trees.mean
-    last = mean[fit.x <= FIRST.edge][-1]
-    away = [_rms(mean[right] - other) for other in (fit.truth[right], last, fit.rows.y.mean())]
+    right, mean = FIRST.edge < GRID, _band(FIRST, "trees")[0].mean
+    last, rows = mean[~right][-1], BEYOND.data(FIRST)
+    away = [_rms(mean[right] - other) for other in (_TRUTH[right], last, rows.y.mean())]
     text = f"{FIRST.rows} rows follow a wave up to x = {FIRST.edge:g}. Boosted trees learn it."
     answer = (
         f"Their distance from the last value is {short(away[1], 2)}. The wave goes on, and they "
@@ -97,26 +108,25 @@ def last_leaf() -> ComputedStep:
 
 def too_sure() -> ComputedStep:
     """Bands of trees alone hold little outside."""
-    trees = _scores(_fit(FIRST))["trees"]
+    trees = _numbers("trees")
     text = f"Bands of {percent(LEVEL, 0)} should hold {percent(LEVEL, 0)} of new values everywhere."
     answer = (
-        f"{percent(trees.coverage.outside, 0)}; among the rows "
-        f"{percent(trees.coverage.inside, 0)}. The band is hardly wider there: "
-        f"{short(trees.width.outside, 2)} against "
-        f"{short(trees.width.inside, 2)}."
+        f"{percent(trees['held_outside'], 0)}; among the rows "
+        f"{percent(trees['held_inside'], 0)}. The band is hardly wider there: "
+        f"{short(trees['width_outside'], 2)} against {short(trees['width_inside'], 2)}."
     )
     sheet = _moved("trees", "gap", _GAPS, "width of the gap")
-    return ComputedStep(text, Between(trees.coverage.outside, (0.5, 0.8)), answer, sheet)
+    return ComputedStep(text, Between(trees["held_outside"], (0.5, 0.8)), answer, sheet)
 
 
 def a_smooth_voice() -> ComputedStep:
     """A process is least sure where no rows are."""
-    fit = _fit(WIDE)
-    std = np.sqrt(fit.process.knowledge)
-    begin, end = fit.settings.stretches[0][1], fit.settings.stretches[1][0]
-    at = fit.x <= FIRST.edge
-    wide = at & (std > 0.5 * std[at & (fit.x > 1.0)].max()) & (fit.x > 1.0)
-    low, high = float(fit.x[wide][0]), float(fit.x[wide][-1])
+    process, half = _band(WIDE, "process")
+    std, rows = np.sqrt(process.knowledge), BEYOND.data(WIDE)
+    begin, end, known = GAP_FROM, GAP_FROM + WIDE.gap, regions(WIDE)["inside"]
+    at = FIRST.edge >= GRID
+    wide = at & (std > 0.5 * std[at & (GRID > 1.0)].max()) & (GRID > 1.0)
+    low, high = float(GRID[wide][0]), float(GRID[wide][-1])
     chart = GuessChart(
         x=(0.0, FIRST.edge),
         y=Y_RANGE,
@@ -125,15 +135,15 @@ def a_smooth_voice() -> ComputedStep:
         x_label="x",
         y_label="y",
         lines=[],
-        dots=(fit.rows.x, fit.rows.y),
+        dots=(rows.X[:, 0], rows.y),
     )
-    inside = fit.x[at]
+    inside = GRID[at]
     bands = [
         GuessLine(name, inside, np.clip(values[at], *Y_RANGE), COLOURS["process"], dashed)
         for name, values, dashed in (
-            ("process", fit.process.mean, False),
-            ("its band", fit.process.mean + fit.process.half, True),
-            ("its band, below", fit.process.mean - fit.process.half, True),
+            ("process", process.mean, False),
+            ("its band", process.mean + half, True),
+            ("its band, below", process.mean - half, True),
         )
     ]
     right = Brushed(chart, low, high, "more than half of the most", replace(chart, lines=bands))
@@ -143,18 +153,16 @@ def a_smooth_voice() -> ComputedStep:
     )
     answer = (
         f"From {low:.1f} to {high:.1f}, within the gap from {begin:g} to {end:g}. Its knowledge "
-        f"std is {short(std[wide].max(), 2)} there, and {short(np.median(std[fit.inside]), 2)} "
-        "among the rows."
+        f"std is {short(std[wide].max(), 2)} there, and {short(np.median(std[known]), 2)} among "
+        "the rows."
     )
     return ComputedStep(text, right, answer, _moved("process", "gap", _GAPS, "width of the gap"))
 
 
 def who_speaks() -> ComputedStep:
     """The process has most of the weight beyond the rows."""
-    fit = _fit(FIRST)
-    assert fit.spoken is not None
-    far = fit.x > FIRST.edge + 1.0
-    inside, outside = (fit.spoken.weight[at].mean(axis=0) for at in (fit.inside, far))
+    far, weights = FIRST.edge + 1.0 < GRID, weights_of(_run(FIRST, "law").fits[0])
+    inside, outside = (weights[at].mean(axis=0) for at in (regions(FIRST)["inside"], far))
     trees, process = VOICES.index("trees"), VOICES.index("process")
     text = (
         "The law weighs trees, rows like this one, and the process by what they say of rows that "
@@ -172,16 +180,15 @@ def who_speaks() -> ComputedStep:
 
 def nothing_lost() -> ComputedStep:
     """Inside, the law is at least as good."""
-    scores = _scores(_fit(FIRST))
-    trees, law = scores["trees"], scores["law"]
-    ratio = law.crps.inside / trees.crps.inside
+    trees, law = _numbers("trees"), _numbers("law")
+    ratio = law["crps_inside"] / trees["crps_inside"]
     text = (
-        f"Outside, bands of the law hold {percent(law.coverage.outside, 0)} instead of "
-        f"{percent(trees.coverage.outside, 0)}. CRPS is the error of a whole law; lower is better."
+        f"Outside, bands of the law hold {percent(law['held_outside'], 0)} instead of "
+        f"{percent(trees['held_outside'], 0)}. CRPS is the error of a whole law; lower is better."
     )
     answer = (
-        f"The law has {short(law.crps.inside)} among the rows, trees alone "
-        f"{short(trees.crps.inside)}. A smooth curve suits the process there, too."
+        f"The law has {short(law['crps_inside'])} among the rows, trees alone "
+        f"{short(trees['crps_inside'])}. A smooth curve suits the process there, too."
     )
     sheet = _moved("law", "gap", _GAPS, "width of the gap")
     return ComputedStep(text, Between(ratio, (0.97, 1.03)), answer, sheet)

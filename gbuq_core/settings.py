@@ -412,6 +412,12 @@ def bare(settings: S) -> S:
     return _with(settings, **drawn)
 
 
+def data_of(settings: Any) -> tuple[Any, ...]:
+    """What the rows depend on: the values of the knobs of the data."""
+    data = (name for name, _, meta in _settings_of(type(settings)) if meta.group == "data")
+    return tuple(getattr(settings, name) for name in data)
+
+
 def quicker(settings: S, share: float) -> S:
     """Settings of about a share of the sizes: what a study over seeds takes to end in time."""
     smaller = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
@@ -205,13 +205,22 @@ class Compared(SideBySide, Drawn):
     figure: Callable[
         [Any, Sequence[SeenMethod], SimpleNamespace, Sequence[LiveKnob], Keep | None], Curves
     ]
-    # `run(settings, fits, views, keep)` is of the methods that are fitted
-    run: Callable[[Any, Sequence[Any], Sequence[Any], Keep], Any]
+    # `join_views(settings, fits, views, keep)` is the run of the methods that are fitted
+    join_views: Callable[[Any, Sequence[Any], Sequence[Any], Keep], Any]
     # a closer look, in a fold of its own: `look(settings, fits, values, keep, again)`, of stored
     # fits only with `again`, which fits them
     inside: Knob | None = None
     trials: tuple[Trial, ...] = ()  # folds of "Does the paper hold?"
+    together: ClassVar[bool] = False  # as in `Study`
     look: Callable[[Any, Sequence[Any], SimpleNamespace, Keep, bool], Rows] = _none
+
+    def at_hand(self, settings: Any) -> Any:
+        """The settings of what follows a hand."""
+        return settings
+
+    def say_at_hand(self, settings: Any, views: Sequence[Any]) -> str:
+        """The answer while something is dragged; empty if it waits."""
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)

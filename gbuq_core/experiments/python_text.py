@@ -33,5 +33,6 @@ def call_lines(name: str, arguments: Mapping[str, object]) -> list[str]:
     >>> call_lines("Model", {"method": "sglb"})
     ['Model(', '    method="sglb",', ')']
     """
-    texts = (f"    {key}={value!r},".replace("'", '"') for key, value in arguments.items())
+    values = ((key, " ".join(repr(value).split())) for key, value in arguments.items())
+    texts = (f"    {key}={value},".replace("'", '"') for key, value in values)
     return [f"{name}(", *texts, ")"]

@@ -7,13 +7,16 @@ nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.metrics.conformal import conformal_scales
 from gbuq_core.presentation import Tally
 from gbuq_core.uncertainty import decompose_classification, split_variance
 
@@ -22,6 +25,7 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 MOST_STAGES = 100  # of an ensemble that is kept while it grows
+_LEAST_SCALE = 1e-9  # of the largest: no factor stretches a std of 0, where all members agree
 
 
 class Members(NamedTuple):
@@ -35,34 +39,85 @@ class Members(NamedTuple):
 
 
 class Predictive(NamedTuple):
-    """A predictive distribution at places by its moments: variances of y, or entropies in nats.
+    """A predictive distribution at places by its moments, and scores of the places.
 
-    NaN where a method has no such part.
+    Uncertainties are variances of y, or entropies in nats; NaN where a method has no such part.
     """
 
     mean: Array  # (..., n_places)
     total: Array
     data: Array
     knowledge: Array
+    intervals: Mapping[float, tuple[Array, Array]] = {}  # by level, if its own; (n_places,) each
+    scores: Mapping[str, Array] = {}  # of novelty, (n_places,): larger is farther from rows
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Which of total, data and knowledge uncertainty there are."""
+        return tuple(part for part in UNCERTAINTY_KINDS if np.isfinite(getattr(self, part)).any())
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """What places can be ranked by: all parts, or the first one; and novelty."""
+        parts = self.parts if len(self.parts) == len(UNCERTAINTY_KINDS) else self.parts[:1]
+        return (*parts, *self.scores)
+
+    def take(self, places: Any) -> Predictive:
+        """The same at some of the places."""
+        ends = {level: (low[places], high[places]) for level, (low, high) in self.intervals.items()}
+        scores = {name: values[places] for name, values in self.scores.items()}
+        mean, total, data, knowledge = (moment[..., places] for moment in self.moments)
+        return Predictive(mean, total, data, knowledge, ends, scores)
+
+    @property
+    def moments(self) -> tuple[Array, Array, Array, Array]:
+        """Mean, total, data and knowledge."""
+        return self[:4]
+
+    def score(self, name: str) -> Array:
+        """One of what places are ranked by."""
+        return self.scores[name] if name in self.scores else getattr(self, name)
+
+    def interval(self, level: float, factor: float | None = None) -> tuple[Array, Array]:
+        """The central interval of a level: the method's own, or that of a normal."""
+        if factor is None and level in self.intervals:
+            return self.intervals[level]
+        half = (factor or 1.0) * float(ndtri(0.5 + level / 2.0)) * np.sqrt(self.total)
+        return self.mean - half, self.mean + half
+
+    def conformal_factor(self, y: Array, level: float) -> float:
+        """The factor on all stds with which a normal's interval holds its level on these rows."""
+        scale = np.sqrt(self.total)
+        least = _LEAST_SCALE * max(float(scale.max()), float(np.ptp(y)), 1e-300)
+        scaled = conformal_scales(y, self.mean, np.maximum(scale, least), levels=[level])
+        return float(scaled.stretch[0])
 
 
 class Fit(NamedTuple):
     """A trained method: the settings that it depends on, its predictions and its cost."""
 
     plan: Any  # settings of one method
-    members: Members  # at the picture's places
+    members: Members | None  # at the picture's places, if a view cuts them anew
     # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
-    seconds: float  # NaN where nothing was fitted here, as `memory_bytes` is None
-    memory_bytes: int | None
+    seconds: float = np.nan  # NaN where nothing was fitted here, as `memory_bytes` is None
+    memory_bytes: int | None = None
+    predicted: Mapping[str, Predictive] | None = None  # by set of places, of what has no members
+    model: Any = None  # if more is asked of it; None of a stored fit
+
+    def at(self, places: str) -> Predictive:
+        """What it predicts at a set of places."""
+        assert self.predicted is not None
+        return self.predicted[places]
 
 
 class View(NamedTuple):
     """What today's settings show of a fit."""
 
     fit: Fit
-    at: Predictive  # (n_frames, n_places)
-    stages: Ints  # (n_frames,): trees of each model
-    counts: Ints  # (n_frames,): members that there are by then
+    at: Predictive  # (n_frames, n_places), or (n_places,) of what does not grow
+    stages: Ints = np.zeros(1, dtype=np.int64)  # (n_frames,): trees of each model
+    counts: Ints = np.ones(1, dtype=np.int64)  # (n_frames,): members that there are by then
+    factors: tuple[float, ...] = ()  # on all stds, by level, of a conformal step
 
     @property
     def method(self) -> str:
@@ -72,7 +127,10 @@ class View(NamedTuple):
     @property
     def last(self) -> Predictive:
         """With all trees."""
-        return Predictive(*(moment[-1] for moment in self.at))
+        if self.at.mean.ndim == 1:
+            return self.at
+        mean, total, data, knowledge = (moment[-1] for moment in self.at.moments)
+        return Predictive(mean, total, data, knowledge)
 
 
 def decompose(values: Array, family: str = "normal") -> Predictive:
@@ -103,6 +161,7 @@ def view_members(
     A virtual ensemble has ``cuts``: ``cuts(t)`` are the trees of the members that its one model
     would have if training had ended after t trees.
     """
+    assert fit.members is not None
     stages, values, family = fit.members
     if cuts is None:
         members = values[:, :shown]
@@ -117,7 +176,8 @@ def view_members(
         decompose(values[np.searchsorted(stages, trees), 0], family) if len(trees) else none
         for trees in chosen
     ]
-    mean, total, data, knowledge = (np.stack(moments) for moments in zip(*cut, strict=True))
+    moments = zip(*(each.moments for each in cut), strict=True)
+    mean, total, data, knowledge = map(np.stack, moments)
     at = Predictive(mean, total, data, knowledge)
     return View(fit, at, frames, np.array([len(trees) for trees in chosen]))
 
@@ -135,12 +195,17 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 def fit_members(plan: Any, model: Any, data: Any, n_trees: int, virtual: bool) -> Fit:
     """Train an ensemble, and keep its members' predictions for ``data.grid`` while it grows."""
-    began = time.perf_counter()
-    model.fit(data.X, data.y)
-    seconds = time.perf_counter() - began
-    _FITS.add()
+    seconds = timed_fit(model, data)
     members = _grow(model, data.grid, n_trees, virtual)
     return Fit(plan, members, seconds, int(model.memory_bytes_))
+
+
+def timed_fit(model: Any, data: Any) -> float:
+    """Train a model; the seconds that it took."""
+    began = time.perf_counter()
+    model.fit(data.X, data.y)
+    _FITS.add()
+    return time.perf_counter() - began
 
 
 def _grow(model: Any, places: Array, n_trees: int, virtual: bool) -> Members:

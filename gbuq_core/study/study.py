@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -20,17 +20,18 @@ import numpy as np
 
 from gbuq_core.experiments.claims import Claim as Verdict
 from gbuq_core.experiments.claims import Threshold, judged, smaller_text, times_text
-from gbuq_core.experiments.experiment import PAPER_HELD, Closer
-from gbuq_core.experiments.opening import Opening
+from gbuq_core.experiments.experiment import PAPER_HELD, Closer, Keep, Rows, SeenMethod, Work
+from gbuq_core.experiments.opening import BITS, Opening
 from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import stage
-from gbuq_core.presentation import NONE, csv_text, digits, megabytes, short
-from gbuq_core.settings import bare, plan_of
+from gbuq_core.presentation import NONE, csv_text, digits, megabytes, percent, short
+from gbuq_core.settings import bare, data_of, plan_of, sliders
 from gbuq_core.study.members import Fit, View
 
 Numbers = Mapping[str, Any]  # of one method, by name: numbers, and words that sentences take
@@ -68,6 +69,12 @@ class Run:
     settings: Any
     data: Any
     views: tuple[View, ...]
+    notes: Mapping[str, str] = field(default_factory=dict)  # of all methods in a picture of curves
+
+    @property
+    def fits(self) -> tuple[Fit, ...]:
+        """What the views are of."""
+        return tuple(view.fit for view in self.views)
 
     @cached_property
     def numbers(self) -> Scores:
@@ -104,6 +111,7 @@ def auroc_text(value: float) -> str:
 FORMS: Mapping[str, Callable[[Any], str]] = {
     "": short,
     "digits": digits,
+    "percent": lambda share: percent(share, 0),
     "auroc": auroc_text,
     "smaller": smaller_text,
     "times": times_text,
@@ -119,6 +127,8 @@ class _Words(Formatter):
             return value
         if spec in FORMS:
             return FORMS[spec](value)
+        if math.isnan(value):
+            return NONE
         return short(value, int(spec)) if spec.isdigit() else format(value, spec)
 
 
@@ -172,7 +182,13 @@ class Study:
     view: Callable[[Fit, Any], View]  # of a fit and today's settings; trains nothing
     viewed: tuple[str, ...]  # names of the settings that a view depends on besides its fit
     why_not: Callable[[Any], str] = lambda plan: ""  # why a plan cannot be fitted
-    picture: Callable[[Run, Sequence[LiveKnob]], PanelSheet]
+    picture: Callable[[Run, Sequence[LiveKnob]], PanelSheet | Curves]
+    curves: bool = False  # whether it is one of curves over one x axis
+    together: bool = False  # whether curves of all methods open the page, not those of the first
+    # `quick` are the methods whose curves follow a hand, if not all; `border` is a knob that is
+    # dragged as a line across the x axis, and what is said of it
+    quick: tuple[str, ...] = ()
+    border: tuple[str, str] | None = None
     score: Callable[[Run], Scores]
     claims: Sequence[Claim]
     scorecard: Mapping[str, Sequence[Row]]  # by heading
@@ -185,6 +201,7 @@ class Study:
     copied: Callable[[Any], Code]  # of settings
     reading: str = ""  # how the picture is read
     closer: tuple[Closer, ...] = ()  # closer looks, with knobs of their own
+    why: Callable[[Run], Rows] = lambda run: ()  # those without
     first: tuple[str, ...]  # knobs at the picture
     maps: tuple[str, ...] = ()  # titles of truths that may stand beside a map
     presets: Sequence[tuple[str, Mapping[str, Any], str]] = ()
@@ -199,10 +216,11 @@ class Study:
     title: str  # of the downloaded page
     lead: str  # below it
     invitation: str = "Choose a method in All settings to see its maps beside the truth."
+    held: tuple[str, str] = PAPER_HELD
+    bits: int = BITS  # of numbers with a fraction in the stored fits
     # What a page asks of every account, and this one has none of
-    done = "Fitted"
-    held = PAPER_HELD
-    followed = True
+    done, wait = "Fitted", 1.5
+    inside, beside, trials, slots, behind_statements = None, (), (), (), False
 
     def plan(self, settings: Any, method: str) -> Any:
         """What the fit of a method depends on."""
@@ -227,6 +245,7 @@ class Study:
             make=self.fit,
             plans=lambda: [self.plan(first, method) for method in first.methods],
             afresh=lambda plan: {"plan": plan},
+            bits=self.bits,
         )
 
     @cached_property
@@ -266,6 +285,10 @@ class Study:
             (text for each in run.numbers.values() if (text := fill(self.answer, each))), ""
         )
 
+    def say_data(self, run: Run) -> str:
+        """The data in words, of whatever is fitted."""
+        return fill(self.said, self.score(replace(run, views=()))[""])
+
     def describe(self, run: Run) -> str:
         """The picture in words."""
         words = [fill(self.said, run.numbers[""])]
@@ -277,6 +300,7 @@ class Study:
     def sheet(self, run: Run, views: Sequence[View], knobs: Sequence[LiveKnob]) -> PanelSheet:
         """The picture of these views, which may be of earlier settings, and the run in words."""
         sheet = self.picture(replace(run, views=tuple(views)), knobs)
+        assert isinstance(sheet, PanelSheet)
         return replace(sheet, name=self.name, alt=self.describe(run))
 
     def begin(self, sheet: PanelSheet, run: Run, values: Any) -> PanelSheet:
@@ -297,17 +321,21 @@ class Study:
 
     def tables(self, run: Run) -> Mapping[str, Callable[[Run], str]]:
         """The CSV files, by what they hold."""
-        return {"Data": self.places_csv}
+        return {"Data": self.places_csv, **({"Rows": self.rows_csv} if self.curves else {})}
 
     def places_csv(self, run: Run) -> str:
         """One line a place: truth, then every method's mean, variances and scores."""
         columns = dict(self.columns(run))
         for view in run.views:
+            parts = {name: getattr(view.last, name) for name in ("mean", *UNCERTAINTY_KINDS)}
             columns |= {
-                f"{view.method}_{name}": getattr(view.last, name)
-                for name in ("mean", *UNCERTAINTY_KINDS)
+                f"{view.method}_{name}": at for name, at in (parts | {**view.last.scores}).items()
             }
         return csv_text([*columns], zip(*map(np.ravel, columns.values()), strict=True))
+
+    def rows_csv(self, run: Run) -> str:
+        """The training rows."""
+        return csv_text(["x", "y"], zip(run.data.X[:, 0], run.data.y, strict=True))
 
     def code(self, run: Run) -> str:
         """`python` of a run."""
@@ -330,6 +358,70 @@ class Study:
         return ""
 
     silence = remark = numbers = about
+
+    # Curves: what a page asks
+
+    @property
+    def place(self) -> str:
+        """Of the picture."""
+        return self.name
+
+    @property
+    def followed(self) -> Sequence[str]:
+        """The knobs that the picture follows while they are dragged."""
+        return sliders(self.settings)
+
+    def rows(self, settings: Any) -> Hashable:
+        """What the picture's rows depend on."""
+        return data_of(settings)
+
+    def whole(self, settings: Any, values: Any) -> bool:
+        """Whether stored fits are not enough."""
+        return False
+
+    def say_at_hand(self, settings: Any, views: Sequence[View]) -> str:
+        """The answer while something is dragged."""
+        return self.say_answer(self.gather(settings, views))
+
+    def at_hand(self, settings: Any) -> Any:
+        """The settings of the methods that follow a hand."""
+        few = tuple(method for method in settings.methods if method in self.quick)
+        return replace(settings, methods=few) if self.quick else settings
+
+    def figure(
+        self,
+        settings: Any,
+        seen: Sequence[SeenMethod],
+        values: Any,
+        knobs: Sequence[LiveKnob],
+        keep: Keep | None,
+    ) -> Curves:
+        """The picture of curves, with what is not there yet."""
+        run = self.gather(settings, [each.view for each in seen if each.view is not None])
+        figure = self.picture(replace(run, notes={each.method: each.note for each in seen}), knobs)
+        assert isinstance(figure, Curves)
+        return figure
+
+    def join_views(
+        self, settings: Any, fits: Sequence[Fit], views: Sequence[View], keep: Keep
+    ) -> Run:
+        """What belongs to these settings."""
+        methods = tuple(view.method for view in views)
+        return self.gather(replace(settings, methods=methods), views)
+
+    def behind(self, run: Run, keep: Keep) -> Sequence[Work]:
+        """What no picture waits for."""
+        return ()
+
+    def join(self, run: Run, results: Mapping[str, Any], values: Any, keep: Keep) -> Run:
+        """The run with what came of it."""
+        return run
+
+    def look(self, *of: Any) -> Rows:
+        """What asks the models."""
+        return ()
+
+    words = describe
 
     def outcomes(self, run: Run) -> tuple[()]:
         """Outcomes of seeds that a run has itself."""

@@ -26,6 +26,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import format_bytes
 from gbuq_core.settings import from_values, plan_of
+from gbuq_core.study.study import Study
 from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show_progress
@@ -56,7 +57,7 @@ from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
-Hold = Callable[[Curves, bool], Mapping[str, Any]]
+Hold = Callable[[Any, Curves, bool], Mapping[str, Any]]
 _BESIDE_WIDTH = 220  # pixels
 
 
@@ -76,12 +77,12 @@ def show_experiment(
 ) -> None:
     """The whole page of an experiment: the knobs of these keys stand at the picture.
 
-    ``own`` are functions of the page, which `_show_single`, `_show_compared` or `show_maps` takes.
+    ``own`` are functions of the page, which `_show_single`, `show_compared` or `show_maps` takes.
     """
     if isinstance(record, Single):
         _show_single(record, state, keys, **own)
     elif isinstance(record, Compared):
-        _show_compared(record, state, keys, **own)
+        show_compared(record, state, keys, **own)
     else:
         show_maps(record, state, keys, **own)
 
@@ -166,8 +167,8 @@ def _check(record: Single, run: Any) -> tuple[Sequence[Claim], Callable[[], None
     return (), offer
 
 
-def _show_compared(
-    record: Compared,
+def show_compared(
+    record: Compared | Study,
     state: PageState,
     keys: Sequence[str],
     hold: Hold = _nothing,
@@ -175,8 +176,8 @@ def _show_compared(
 ) -> None:
     """Methods side by side over one x axis.
 
-    ``hold(figure, done)`` says what can be done in the picture, and ``below(settings)`` draws what
-    belongs to it.
+    ``hold(settings, figure, done)`` says what can be done in the picture, and ``below(settings)``
+    draws what belongs to it.
     """
     folded = folds_of([record.inside], record.trials)
     page, values, settings = open_account(record, state, keys, folded)
@@ -194,7 +195,8 @@ def _show_compared(
         beside = [each for each in others if not alone and each.state != "cancelled"]
         show_progress([*answers, *beside])
     fresh = [each for each in shown if each.fresh]
-    run = record.run(settings, [each.fit for each in fresh], [each.view for each in fresh], kept)
+    fits, views = [each.fit for each in fresh], [each.view for each in fresh]
+    run = record.join_views(settings, fits, views, kept)
     run = _ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
     ready = record.chosen(run.settings)
 
@@ -224,7 +226,7 @@ def _show_compared(
 
 @st.fragment
 def _look_inside(
-    record: Compared, state: PageState, values: SimpleNamespace, answers: Sequence[Answer]
+    record: Compared | Study, state: PageState, values: SimpleNamespace, answers: Sequence[Answer]
 ) -> None:
     """The closer look; another one reruns only this fold."""
     values = read_again(state, values)
@@ -243,7 +245,7 @@ def _look_inside(
 
 
 def draw_compared(
-    record: Compared,
+    record: Compared | Study,
     state: PageState,
     settings: Any,
     shown: Sequence[Shown],
@@ -259,7 +261,7 @@ def draw_compared(
 
 def _draw_compared(
     page: Skeleton,
-    record: Compared,
+    record: Compared | Study,
     state: PageState,
     shown: Sequence[Shown],
     hold: Hold,
@@ -273,18 +275,20 @@ def _draw_compared(
     settings = from_values(record.settings, vars(values))
     page.place_verdict(moving)
     if moving:
-        page.say_verdict(FOLLOWS, ())
-        requests = plan_requests(record, settings, record.whole(settings, values))
+        few = record.at_hand(settings)
+        requests = plan_requests(record, few, record.whole(few, values))
         others = [*record.slots, *(trial.name for trial in record.trials)]
-        shown = view_answers(record, settings, ask(requests, LIVE_SECONDS, others=others))
+        shown = view_answers(record, few, ask(requests, LIVE_SECONDS, others=others))
+        fresh = [each.view for each in shown if each.fresh]
+        page.say_verdict(record.say_at_hand(few, fresh) or FOLLOWS, ())
     figure = open_compared(record, state, settings, shown, values, None if moving else kept)
     done = all(each.fresh or bool(each.problem) for each in shown)
-    show_curves(figure, record.place, **hold(figure, done or not moving))
+    show_curves(figure, record.place, **hold(settings, figure, done or not moving))
     return done
 
 
 def open_compared(
-    record: Compared,
+    record: Compared | Study,
     state: PageState,
     settings: Any,
     shown: Sequence[Shown],
@@ -293,13 +297,13 @@ def open_compared(
 ) -> Curves:
     """The picture as it opens a page."""
     chosen = record.chosen(settings)
-    asked = values.every or chosen != record.chosen(record.settings())
+    asked = record.together or values.every or chosen != record.chosen(record.settings())
     figure = draw_compared(record, state, settings, shown if asked else shown[:1], values, keep)
-    return figure if asked and len(chosen) != 1 else figure.quiet
+    return figure if asked and not record.together and len(chosen) != 1 else figure.quiet
 
 
 def _ask_behind(
-    page: Skeleton, record: Drawn, run: Any, values: Any, start: bool, slots: Sequence[str]
+    page: Skeleton, record: Drawn | Study, run: Any, values: Any, start: bool, slots: Sequence[str]
 ) -> Any:
     """The run with what does not keep its picture waiting."""
     works = record.behind(run, kept) if start else ()
@@ -334,7 +338,7 @@ def _ask_behind(
 
 def _tell_drawn(
     page: Skeleton,
-    record: Drawn,
+    record: Drawn | Study,
     run: Any,
     sections: Callable[[Sequence[Claim]], Sequence[Section]],
     acts: Acts,

@@ -1,30 +1,43 @@
-"""The page of a study: its state in the address, and what a click on cells of its picture sets."""
+"""The page of a study: its state in the address, and what is clicked or dragged in its picture."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import streamlit as st
 
+from gbuq_core.figures.curves import Curves
 from gbuq_core.knobs import find_knob, problem_with
 from gbuq_core.settings import from_values, knobs_of, to_values
 from gbuq_core.study.study import Run, Study
 from pages._ui.canvas import CanvasEvent
+from pages._ui.curves import Border, Carry
+from pages._ui.experiment import show_compared
 from pages._ui.knobs import Preset
 from pages._ui.live import COLOURS, EVERY, FOCUS, map_knob, names_of_kinds
+from pages._ui.live_sliders import carried, carry
 from pages._ui.maps import show_maps
 from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
+
+_EVERY = replace(
+    EVERY, label="All methods", help="Shows every chosen method at once, instead of the first."
+)
 
 
 @cache
 def state_of(study: Study) -> PageState:
     """The page's knobs, presets and story, as the address has them."""
     names = (*study.maps, *names_of_kinds(method.label for method in study.methods.values()))
+    drawn = (COLOURS, FOCUS, EVERY, map_knob(names), *SURFACE)
+    if study.curves:
+        drawn = () if study.together else (_EVERY,)
     return PageState(
         key=study.name,
-        knobs=(*knobs_of(study.settings), COLOURS, FOCUS, EVERY, map_knob(names), *SURFACE),
+        knobs=(*knobs_of(study.settings), *drawn),
         presets=tuple(Preset(*preset) for preset in study.presets),
         picture=(study.name,),
         story=tuple(Step(*step) for step in study.story),
@@ -33,6 +46,10 @@ def state_of(study: Study) -> PageState:
 
 def show_study(study: Study) -> None:
     """The whole page of a study."""
+    if study.curves:
+        held = {"hold": partial(_hold_border, study)} if study.border else {}
+        show_compared(study, state_of(study), study.first, **held)
+        return
     clicks = {}
     if study.click:
         clicks = {"on_select": partial(_click, study), "below": partial(_offer_undo, study)}
@@ -53,6 +70,33 @@ def _click(study: Study, event: CanvasEvent) -> None:
         st.toast(problem)
     else:
         st.session_state[name] = text
+
+
+def _hold_border(study: Study, settings: Any, figure: Curves, done: bool) -> dict[str, Any]:
+    """The knob that is dragged in the picture, as a line across the x axis."""
+    assert study.border is not None
+    (name, hint), state = study.border, state_of(study)
+    knob = find_knob(state.knobs, name)
+    low, high, step = (float(end or 0.0) for end in (knob.low, knob.high, knob.step))
+
+    def value_at(at: int) -> float:
+        x = min(max(figure.spec["read"]["x"][at], low), high)
+        return round(low + step * round((x - low) / step), 10)
+
+    def carry_to(seq: int, at: int) -> None:
+        carry(state, seq, **{name: value_at(at)})
+
+    return {
+        "on_pick": lambda at: st.session_state.update({name: value_at(at)}),
+        "carry": Carry(
+            carried(state),
+            not done,
+            carry_to,
+            getattr(settings, name),
+            f" {hint}",
+            border=Border(low, high, step),
+        ),
+    }
 
 
 def _offer_undo(study: Study, run: Run) -> None:

@@ -1,6 +1,5 @@
 """The pages of experiments as their tests see them: opened small, settled, moved and read."""
 
-from gbuq_core.experiments.beyond.fit import count_fits as beyond_fits
 from gbuq_core.experiments.gaussians.fit import count_runs
 from gbuq_core.experiments.heteroscedastic.fit import count_fits as heteroscedastic_fits
 from gbuq_core.experiments.neighbours.fit import count_fits as neighbours_fits
@@ -8,9 +7,9 @@ from gbuq_core.experiments.novelty.fit import count_fits as novelty_fits
 from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.experiments.spiral.fit import count_fits as spiral_fits
 from gbuq_core.experiments.two_clocks.fit import count_fits as two_clocks_fits
-from gbuq_core.study.heart import HEART as HEART_STUDY
+from gbuq_core.study.beyond import BEYOND
+from gbuq_core.study.heart import HEART
 from gbuq_core.study.members import count_fits as study_fits
-from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
@@ -23,12 +22,11 @@ from tests.app.drawn import curve_specs, sheets
 from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import run_when_done
 
-HEART = state_of(HEART_STUDY)
 STATES = {
     state.key: state
     for state in (
-        *(HEART, SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS),
-        BEYOND,
+        *map(state_of, (HEART, BEYOND)),
+        *(SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS),
     )
 }
 SMALL = {
@@ -56,7 +54,7 @@ FITS = {
     "neighbours": neighbours_fits,
     "novelty": novelty_fits,
     "two_clocks": two_clocks_fits,
-    "beyond": beyond_fits,
+    "beyond": study_fits,
 }
 # How the picture in words begins; other texts are notes.
 _PICTURES = ("81 cells", "Target: ", "Three arms")

@@ -72,7 +72,7 @@ REFITTED = {
     "neighbours": (("leaves", 4, 1), ("library", "SGLB (one model)", 1)),
     "novelty": (("rows", 100, 2), ("leaf_model", "mean or share", 2), ("noise", 2, 2)),
     "two_clocks": (("data", "growing noise", 3), ("depth", 2, 3)),
-    "beyond": (("edge", 5.0, 1), ("gap", 0.0, 1), ("noise", 0.5, 1)),
+    "beyond": (("edge", 5.0, 3), ("gap", 0.0, 3), ("noise", 0.5, 3)),
 }
 
 

@@ -11,9 +11,8 @@ from demos import load_lessons
 from demos.teaching import TEACHING
 from gbuq_core.jobs import JobRunner
 from gbuq_core.settings import from_values
-from gbuq_core.study.heart import HEART as STUDY
+from gbuq_core.study.study import study_of
 from pages._ui import jobs_glue
-from pages._ui.beyond import controls as beyond_controls
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heteroscedastic import controls as heteroscedastic_controls
 from pages._ui.knobs import read_knob
@@ -34,7 +33,7 @@ from tests.figure_readers import decode_sheet
 
 HEART = load_lessons()[0]
 CONTROLS = {
-    "heart": SimpleNamespace(STATE=state_of(STUDY)),
+    **{name: SimpleNamespace(STATE=state_of(study_of(name))) for name in ("heart", "beyond")},
     "gaussians": gaussians_controls,
     "spiral": spiral_controls,
     "neighbours": neighbours_controls,
@@ -42,7 +41,6 @@ CONTROLS = {
     "heteroscedastic": heteroscedastic_controls,
     "novelty": novelty_controls,
     "two_clocks": two_clocks_controls,
-    "beyond": beyond_controls,
     "your_data": your_data_controls,
 }
 
@@ -101,7 +99,7 @@ def test_a_step_asks_first_keeps_the_answer_and_compares_it():
     assert {shown.text, f"**{step.question}**"} <= set(texts_of(at))
     assert not {shown.answer, *shown.more} & set(texts_of(at))  # nothing before the guess
     assert not folded(at)
-    assert STUDY.python(step.preset).strip() in [c.value for c in at.code]
+    assert study_of("heart").python(step.preset).strip() in [c.value for c in at.code]
     options = [b.label for b in at.button if (b.key or "").startswith("_option:")]
     assert tuple(options) == step.ask
     settle(button(at, "_option:1:1").click().run())

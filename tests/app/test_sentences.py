@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.beyond.experiment import BEYOND
 from gbuq_core.experiments.experiment import text_of
 from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
@@ -29,6 +28,7 @@ from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.two_clocks.experiment import TWO_CLOCKS
 from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
+from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare

@@ -6,7 +6,6 @@ from itertools import product
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.beyond.fit import BeyondSettings
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
@@ -24,8 +23,8 @@ from gbuq_core.settings import (
     plan_of,
     to_values,
 )
+from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
-from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
@@ -49,7 +48,7 @@ PAGES = {
     "spiral": (SPIRAL, SpiralSettings),
     "novelty": (NOVELTY, NoveltySettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
-    "beyond": (BEYOND, BeyondSettings),
+    "beyond": (state_of(BEYOND), BeyondSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),
 }
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
 from gbuq_core.knobs import problem_with
+from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
-from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
@@ -26,7 +26,7 @@ STORIES = {
     for state in (
         state_of(HEART),
         *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, SOFT_TREES, SPIRAL, TWO_CLOCKS),
-        BEYOND,
+        state_of(BEYOND),
         page_state([], "", 0),
     )
 }

@@ -15,7 +15,7 @@ from tests.browser.test_heteroscedastic import wait_until_another
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 COLD = 240_000  # ms: kernels may have to be compiled first, on a machine that does other things too
-ROOT = ".st-key-beyond-bands .gbuq-curves"
+ROOT = ".st-key-beyond .gbuq-curves"
 
 
 def open_page(page, url, query=""):

@@ -11,13 +11,18 @@ from tolerances import CANCELLED
 
 from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.experiments.claims import Threshold
+from gbuq_core.experiments.experiment import SeenMethod
 from gbuq_core.figures.canvas.panels import check_sheet
 from gbuq_core.settings import bare
+from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.members import Fit, Members, decompose, view_members
 from gbuq_core.study.study import Claim, auroc_text, fill, judge
 
-SMALL = {"heart": (HEART, HeartSettings(rows=30, trees=100, members=4, step=10))}
+SMALL = {
+    "heart": (HEART, HeartSettings(rows=30, trees=100, members=4, step=10)),
+    "beyond": (BEYOND, BeyondSettings(rows=60)),
+}
 
 
 @pytest.fixture(scope="module", params=SMALL)
@@ -41,9 +46,13 @@ def test_no_claim_depends_on_what_is_only_drawn(run):
 
 def test_the_picture_can_be_drawn_with_and_without_methods(run):
     for views in (run.views, ()):
-        sheet = run.study.sheet(run, views, ())
-        check_sheet(sheet)
-        assert sheet.alt
+        if run.study.curves:
+            seen = [SeenMethod(v.method, v.fit, v if views else None, "", True) for v in run.views]
+            assert run.study.figure(run.settings, seen, None, (), None).alt
+        else:
+            sheet = run.study.sheet(run, views, ())
+            check_sheet(sheet)
+            assert sheet.alt
 
 
 def test_the_table_has_a_line_a_place(run):
@@ -59,15 +68,16 @@ def test_the_scorecard_has_a_column_a_method(run):
 
 def test_total_is_data_plus_knowledge_at_every_stage(run):
     for view in run.views:
-        many = view.counts > 1
-        whole = view.at.data[many] + view.at.knowledge[many]
-        np.testing.assert_allclose(view.at.total[many], whole, rtol=CANCELLED)
-        assert (view.at.knowledge[many] >= 0).all()
+        many = view.counts > 1 if view.fit.members else ...
+        _, total, data, knowledge = (moment[many] for moment in view.at.moments)
+        if "knowledge" in view.at.parts and "data" in view.at.parts:
+            np.testing.assert_allclose(total, data + knowledge, rtol=CANCELLED)
+            assert (knowledge >= 0).all()
 
 
 def test_decomposition_of_known_members():
     values = np.array([[[1.0, 4.0]], [[3.0, 6.0]]])  # (2 members, 1 place, mean and variance)
-    assert decompose(values) == (2.0, 6.0, 5.0, 1.0)
+    assert decompose(values).moments == (2.0, 6.0, 5.0, 1.0)
     classes = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])  # each sure, and of two minds
     knowledge = decompose(classes, "classes").knowledge[0]
     assert knowledge == pytest.approx(math.log(2))  # rounding only

@@ -427,7 +427,7 @@ HETEROSCEDASTIC = Compared(
     rows=lambda settings: (settings.rows, settings.noise_slope, settings.seed),
     figure=_figure,
     followed=(*sliders(HeteroscedasticSettings), "left_from", "right_to"),
-    run=lambda settings, fits, views, keep: HeteroscedasticRun(
+    join_views=lambda settings, fits, views, keep: HeteroscedasticRun(
         settings, data_of(settings), tuple(fits), tuple(views), ()
     ),
     behind=_behind,

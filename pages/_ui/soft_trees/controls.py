@@ -82,7 +82,7 @@ def place(placed: Placed) -> None:
     st.session_state["points"] = encode_points(chosen)
 
 
-def hold_points(figure: Curves, done: bool) -> dict[str, Any]:
+def hold_points(settings: SoftTreesSettings, figure: Curves, done: bool) -> dict[str, Any]:
     """Points of one's own are placed and dragged."""
     if "place" not in figure.spec:
         return {}
