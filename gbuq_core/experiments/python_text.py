@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 
+class Expression(str):
+    """An argument that stands in the code as it is."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def import_lines(names: Iterable[str]) -> list[str]:
     """One line for each module, in order.
 
@@ -33,6 +40,5 @@ def call_lines(name: str, arguments: Mapping[str, object]) -> list[str]:
     >>> call_lines("Model", {"method": "sglb"})
     ['Model(', '    method="sglb",', ')']
     """
-    values = ((key, " ".join(repr(value).split())) for key, value in arguments.items())
-    texts = (f"    {key}={value},".replace("'", '"') for key, value in values)
+    texts = (f"    {key}={value!r},".replace("'", '"') for key, value in arguments.items())
     return [f"{name}(", *texts, ")"]

@@ -20,6 +20,7 @@ from scipy.special import ndtr
 from gbuq_core.experiments.claims import Threshold
 from gbuq_core.experiments.experiment import OURS_HELD, Rows
 from gbuq_core.experiments.opening import Opening
+from gbuq_core.experiments.python_text import Expression
 from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points
 from gbuq_core.figures.curves import Curves, draw_curves
@@ -484,10 +485,8 @@ def columns(run: Run) -> dict[str, Any]:
 
 def copied(settings: BeyondSettings) -> Code:
     """What the copied code calls; the process is a voice of the law."""
-    from gbuq_core.boosting import BoostedEnsembleRegressor
-
     trees = {**TREES, "random_state": settings.seed}
-    law = {"estimator": BoostedEnsembleRegressor(**trees), "random_state": settings.seed}
+    law = {"estimator": Expression("model"), "random_state": settings.seed}
     parts = "model.predict_uncertainty(data.grid)._asdict()"
     models = [
         (METHODS["trees"].label, "gbuq_core:BoostedEnsembleRegressor", trees, parts),
