@@ -144,13 +144,10 @@ class _Reader(Reader):
         self._numbers = np.frombuffer(numbers, np.uint8)
 
     def _declared(self, kind: Any, nodes: Any, where: str) -> Any:
-        defaults = getattr(kind, "_field_defaults", {})
-        if is_dataclass(kind):
-            defaults = {each.name: each.default for each in fields(kind)}
-        newer = {  # a knob or a field that came after the file is at its default
-            name: Writer().node(default, where)
-            for name, default in defaults.items()
-            if name not in nodes and default is not MISSING
+        newer = {  # a knob that came after the file is at its default
+            each.name: Writer().node(each.default, where)
+            for each in (fields(kind) if is_dataclass(kind) else ())
+            if each.name not in nodes and each.default is not MISSING
         }
         return super()._declared(kind, nodes | newer, where)
 

@@ -202,6 +202,7 @@ def _fields_of(kind: Any) -> _Fields:
     optional: set[str] = set()
     if hasattr(kind, "_fields"):
         hints = {name: hints[name] for name in kind._fields}
+        optional = set(kind._field_defaults)
     elif dataclasses.is_dataclass(kind):
         hints = {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
     else:

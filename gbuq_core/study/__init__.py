@@ -1,3 +1,3 @@
 """Experiments, each one file that is read from top to bottom: data, settings, fit, numbers, claims,
-picture, words. `study` says what all have, `members` what fits return, `maps` and `bands` how they are drawn.
+picture, words. `study` says what all have, `members` what fits return; `maps` and `bands` draw.
 """

@@ -382,8 +382,8 @@ def places_csv(run: OwnPoints) -> str:
     """One line a place: what every method says there."""
     names, columns = ["x", "y"][: run.board.grid.shape[1]], [*run.board.grid.T]
     for key, at in run.seen.items():
-        names += [f"{key}_{part}" for part in Predictive._fields]
-        columns += [*at]
+        names += [f"{key}_{part}" for part in ("mean", *UNCERTAINTY_KINDS)]
+        columns += at.moments
     return csv_text(names, zip(*columns, strict=True))
 
 
