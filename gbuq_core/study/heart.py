@@ -315,6 +315,9 @@ CLAIMS = (
 )  # fmt: skip
 
 
+LOUDEST = 6.25  # times the noise of most cells, where its colours end; beside the heart it is 4
+
+
 # --- Picture --------------------------------------------------------------------------------------
 
 
@@ -331,6 +334,7 @@ def picture(run: Run, knobs: Sequence[LiveKnob]) -> PanelSheet:
         ),
         {"": ~data.in_support} | {v.method: ~make_data(v.fit.plan).in_support for v in run.views},
         settings,
+        noise=(settings.noise, LOUDEST * settings.noise),
         virtual={key: kind.virtual for key, kind in METHODS.items()},
         knobs=knobs,
         marker_at=(1.5, 4.0),

@@ -1,7 +1,7 @@
 """One picture of planes and grids: a row a method, truth first, then total, data and knowledge.
 
-Truth, total and data uncertainty share one colour scale and knowledge has another, over all
-methods with all their trees. The browser redraws the maps from the members while a knob is held.
+Truth, total and data uncertainty share one colour scale, and knowledge has another over all methods
+with all their trees. The browser redraws the maps from the members while a knob is held.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def maps(
     empty: Mapping[str, Mask],
     settings: Any,
     *,
+    noise: tuple[float, float],
     virtual: Mapping[str, bool],
     knobs: Sequence[LiveKnob] = (),
     marker_at: tuple[float, float] = (0.0, 0.0),
@@ -61,11 +62,12 @@ def maps(
 
     ``empty`` says for each method, and as "" for today's data, which cells have no rows;
     ``settings`` have `unit`, `log` and `scale`, and ``sheet`` is what else `PanelSheet` takes.
+    ``noise`` are the variances between which the scale of noise lies: it stays when rows leave.
     """
     shape, unit = empty[""].shape, getattr(settings, "unit", "")
     stages = views[0].stages if views else np.array([0])
     at = log_spaced(stages, MOST_FRAMES) if len(stages) > 1 else np.array([0])
-    noise, knowledge = _scales(views, truths, settings, unit)
+    ends, knowledge = _scales(views, noise, settings, unit)
     rows = max(1, len(views))
     panels: list[Panel] = []
     for row in range(rows):
@@ -73,7 +75,7 @@ def maps(
             truth = truths[row]
             values = truth.values if truth.unit else as_unit(truth.values, unit)
             written = truth.unit or UNITS[family][unit]
-            limits = truth.limits if truth.unit else noise
+            limits = truth.limits if truth.unit else ends
             panels.append(
                 Panel(
                     title=truth.title, values=values, unit=written, limits=limits, hatched=empty[""]
@@ -90,7 +92,7 @@ def maps(
                     title=f"{style.label}: {kind}",
                     values=as_unit(values, unit),
                     unit=UNITS[family][unit],
-                    limits=knowledge if is_knowledge else noise,
+                    limits=knowledge if is_knowledge else ends,
                     log=is_knowledge and settings.log,
                     hatched=empty[view.method] if known else None,
                     blank_hatched=known and bool(np.isnan(values).any()),
@@ -113,25 +115,28 @@ def maps(
         blank_label="no member yet; knowledge needs two",
         knobs=offered(knobs, plays=plays, focus=focus),
         focus=focus,
-        note="" if noise is None else "colours of noise begin at the lowest value, not at 0",
-        live=_live(views, virtual, stages, at, family) if knobs else None,
+        note="" if ends is None else "what is beyond the colours of noise has the last one",
+        live=_live(views, noise, virtual, stages, at, family) if knobs else None,
         **sheet,
     )
 
 
-def _scales(views: Sequence[View], truths: Sequence[Truth], settings: Any, unit: str) -> Any:
+def _scales(views: Sequence[View], noise: tuple[float, float], settings: Any, unit: str) -> Any:
     """The colour scales of noise and of knowledge; None leaves each panel its own."""
     if settings.scale == "own":
         return None, None
-    noise = [truth.values for truth in truths if not truth.unit]
-    noise += [part for view in views for part in (view.last.total, view.last.data)]
     knowledge = [as_unit(view.last.knowledge, unit) for view in views]
-    shared = shared_limits([as_unit(part, unit) for part in noise])
-    return shared, shared_limits(knowledge, log=settings.log)
+    low, high = as_unit(np.array(noise), unit).tolist()
+    return (low, high), shared_limits(knowledge, log=settings.log)
 
 
 def _live(
-    views: Sequence[View], virtual: Mapping[str, bool], stages: Any, at: Any, family: str
+    views: Sequence[View],
+    noise: tuple[float, float],
+    virtual: Mapping[str, bool],
+    stages: Any,
+    at: Any,
+    family: str,
 ) -> Live:
     """The members, from which the browser redraws the maps for any K, start and number."""
     ensembles = []
@@ -146,7 +151,16 @@ def _live(
         panels = (4 * row + 1, 4 * row + 2, 4 * row + 3)  # a truth stands before them
         ensembles.append(Ensemble(plan, members.stages[sent], members.values[sent], trees, panels))
     units = UNITS["normal"] if family == "normal" else {}
-    return Live(family, ensembles, noise_panels=(0,), span=LOG_SPAN, own="all", units=units)  # type: ignore[arg-type]
+    return Live(
+        family,  # type: ignore[arg-type]
+        ensembles,
+        noise_low=noise[0],
+        noise_top=noise[1],
+        noise_panels=(0,),
+        span=LOG_SPAN,
+        own="all",
+        units=units,
+    )
 
 
 def _where_rows_are(empty: Mask) -> Any:

@@ -269,8 +269,11 @@ def test_the_picture_shows_truth_first_and_scales_that_are_shared_or_own():
     assert titles[4:6] == ["Training rows", "virtual SGLB: total"]
     first = sheet.panels[0].limits
     assert all(sheet.panels[place].limits == first for place in (1, 2, 5, 6))
-    # From the lowest noise, not from zero: else the maps of noise have two shades.
-    assert first == pytest.approx((0.1, np.sqrt(0.08)))
+    # From the lowest noise, not from zero: else the maps of noise have two shades. Rows that leave
+    # a cell change no colour of the truth.
+    assert first == pytest.approx((0.1, 0.25))
+    emptied = made_up(cells=(0, 1))
+    assert HEART.sheet(run_of(emptied), [emptied], ()).panels[0].limits == first
     assert sheet.panels[3].limits == sheet.panels[7].limits == pytest.approx((0.01, 0.2))
     own = HEART.sheet(run_of(*views, scale="own"), views, ())
     assert {panel.limits for panel in own.panels if ":" in panel.title} == {None}

@@ -170,7 +170,10 @@ class LiveMaps {
   }
 
   noiseLimits(values) {
-    if (this.live.noiseTop !== null) return [0, this.live.noiseTop];
+    const { noiseLow, noiseTop } = this.live;
+    if (noiseTop !== null) {
+      return [noiseLow, noiseTop].map((end) => (values.unit === 'std' ? Math.sqrt(end) : end));
+    }
     const maps = [...this.noise.map((one) => one.values), ...this.finals(TOTAL, DATA)];
     return sharedLimits(maps, false, values.unit === 'std');
   }

@@ -65,6 +65,7 @@ class Live(NamedTuple):
     family: Literal["classes", "normal"]
     ensembles: Sequence[Ensemble]
     noise_top: float | None = None
+    noise_low: float = 0.0
     noise_panels: Sequence[int] = ()
     span: float = 1e-8
     from_zero: bool = False
@@ -114,6 +115,7 @@ def live_header(live: Live) -> dict[str, Any]:
             for method in live.ensembles
         ],
         "noiseTop": live.noise_top,
+        "noiseLow": live.noise_low,
         "noisePanels": list(live.noise_panels),
         "span": live.span,
         "fromZero": live.from_zero,
