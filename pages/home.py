@@ -27,8 +27,8 @@ from pages._ui.notices import show_notice
 from pages._ui.skeleton import COMPARE, EXPORT, PAPER, WHY, Skeleton
 
 LEDE = (
-    "The pale band is noise in the **data**. The dark rim is what the model does not **know**. "
-    "Where should you not trust it?"
+    "gbuq shows which predictions not to trust, and why: the pale band is noise in the **data**, "
+    "the dark rim is what the model does not **know**."
 )
 WHAT_TO_LOOK_AT = (
     "Add rows. Does the dark rim shrink where the new rows fall? {rare} Does the rim stay there? "
@@ -80,8 +80,8 @@ def leave_rare(begin: float, width: float) -> None:
 def experiment() -> None:
     """The sliders and all that answers them."""
     take_dropped(STATE)
-    page = Skeleton("How uncertain is a prediction, and why?", LEDE, halved=True)
-    with page.half:
+    page = Skeleton("How uncertain is a prediction, and why?", LEDE, aside=True)
+    with page.aside:
         drop_table()
     values = page.open(STATE, ("rows",))
     settings = from_values(WaveSettings, vars(values))

@@ -18,4 +18,4 @@ def drop_table() -> None:
     if upload is not None:
         st.session_state[HANDED] = upload
         st.switch_page(YOUR_DATA.path, query_params={"table": UPLOADED})
-    st.page_link(YOUR_DATA.path, label="Or try it on a sample table", icon=":material/table:")
+    st.page_link(YOUR_DATA.path, label="Or try a sample table", icon=":material/table:")

@@ -73,14 +73,16 @@ def read_departures() -> dict[str, str]:
 class Skeleton:
     """The places of a page, from the top; each is filled with ``with``."""
 
-    def __init__(self, question: str, lede: str = "", halved: bool = False) -> None:
+    def __init__(self, question: str, lede: str = "", aside: bool = False) -> None:
         st.title(question)
-        # With `halved` the picture leaves a half of the page beside it.
-        self.half, place = st.columns([0.4, 0.6], gap="large") if halved else (None, st.container())
+        self._lede = st.container(key="lede")
+        self.ask(lede)
+        self.notices = st.container()
+        # With `aside` the picture leaves a part of the page beside it.
+        place, self.aside = (
+            st.columns([0.79, 0.21], gap="small") if aside else (st.container(), None)
+        )
         with place:
-            self._lede = st.container(key="lede")
-            self.ask(lede)
-            self.notices = st.container()
             self.picture = st.container(key="first-picture")
             with st.container(
                 horizontal=True, vertical_alignment="center", gap="large", key="first-answer"

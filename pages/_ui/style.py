@@ -53,6 +53,12 @@ _CSS = """
   .st-key-first-answer, [data-testid="stHorizontalBlock"] { gap: 0.6rem; }
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 }
+/* A page whose picture is its answer leaves the screen to it. */
+[data-testid="stMainBlockContainer"]:has(.st-key-first-picture) {
+  padding-left: 1.6rem; padding-right: 1.6rem;
+  h1 { padding: 0 0 0.3rem; }
+  > [data-testid="stVerticalBlock"], :has(> * > .st-key-first-picture) { gap: 0.7rem; }
+}
 /* A projector: the picture shows below a short head. */
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1.6rem; padding-right: 1.6rem; }
@@ -171,6 +177,17 @@ _CSS = """
     position: sticky; top: 3.6rem; z-index: 5;
   }
 }
+/* In a small window the knob and the answer stay below what is seen of the picture. */
+@media (max-width: 640px), (max-height: 700px) {
+  [data-testid="stLayoutWrapper"]:has(> .st-key-first-answer) {
+    position: sticky; bottom: 0; z-index: 6; padding: 0.3rem 0 0.4rem;
+  }
+  [data-testid="stApp"] :is(:has(.st-key-first-answer), .st-key-first-answer) {
+    background: inherit;
+  }
+  .st-key-first-answer { gap: 0.2rem 1.5rem !important; }
+  .st-key-first-verdict button p { font-size: 1rem !important; line-height: 1.3; }
+}
 /* On a phone they come in a sheet from below. */
 @media (max-width: 640px) {
   .st-key-fold-all-settings details[open] {
@@ -185,7 +202,7 @@ _CSS = """
   [data-testid="stApp"]:not(:has(.st-key-fold-all-settings details[open]))
     [data-testid="stVerticalBlock"]:has(> * > .st-key-first-picture [data-pair]) {
     display: grid; column-gap: 1.5rem;
-    grid-template-columns: min(107vh + 6.5rem, 100% - 14rem) minmax(0, 1fr);
+    grid-template-columns: min(120vh + 6.5rem, 100% - 14rem) minmax(0, 1fr);
     > * { grid-column: 1 / -1; min-width: 0; }
     > :has(> .st-key-first-picture) { grid-column: 1; }
     > :has(> .st-key-first-picture) + * { grid-column: 2; align-self: center; }
@@ -215,7 +232,7 @@ _CSS = """
 .st-key-open-table button p { font-weight: 600; }
 .st-key-head .st-key-target { max-width: 26rem; }
 /* Long lines of prose are hard to read. */
-.st-key-lede p { max-width: 60rem; }
+.st-key-lede p { max-width: 80rem; }
 .st-key-reading p { max-width: 46rem; }
 </style>
 """

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.wave.fit import (
@@ -67,41 +66,25 @@ def test_the_page_shows_its_picture_its_words_and_its_numbers():
     at = open_home(rows="800")
     assert not at.exception
     assert len(at.get("bidi_component")) == 2  # the picture, and what watches the slider
-    assert dict(at.query_params) == {"rows": "800"}  # not bare, which opens fewer rows
-    assert words(at) == describe_wave(run_wave())
+    assert dict(at.query_params) == {"rows": "800"}
+    run = run_wave(WaveSettings(rows=800))
+    assert words(at) == describe_wave(run)
     assert notices(at) == []
     score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
-    assert f"{run_wave().scores.rare.knowledge:#.3g}" in score_table
-    assert answer_wave(run_wave()) in [popover.proto.popover.label for popover in at.get("popover")]
-    for claim in check_claims(run_wave())[:3]:
+    assert f"{run.scores.rare.knowledge:#.3g}" in score_table
+    assert answer_wave(run) in [popover.proto.popover.label for popover in at.get("popover")]
+    for claim in check_claims(run)[:3]:
         assert any(claim.answer in m.value for m in at.markdown)
 
 
 def test_the_slider_refits():
     at = open_home()
-    assert dict(at.query_params) == {"rows": "100"}
-    assert "100 training rows" in words(at)
+    assert "2,000 training rows" in words(at)
     before = picture(at)
     at.select_slider(key="rows").set_value(3200).run()
     settle(at, lambda: "3,200 training rows" in words(at))
     assert words(at) == describe_wave(run_wave(WaveSettings(rows=3200)))
     assert picture(at) != before
-
-
-def test_the_slider_is_told_again_what_the_browser_never_heard():
-    at = AppTest.from_file(APP, default_timeout=60).run()  # nothing of this run arrives:
-    at.query_params.clear()
-    at._run(WidgetStates())  # a message of a browser that has drawn nothing
-    slider = at.select_slider(key="rows")
-    assert (slider.value, slider.proto.set_value, list(slider.proto.raw_value)) == (
-        100,
-        True,
-        ["100"],
-    )
-    at.run()  # the address names the rows: the browser knows
-    assert not at.select_slider(key="rows").proto.set_value
-    at.select_slider(key="rows").set_value(800).run()
-    assert at.select_slider(key="rows").value == 800
 
 
 def test_rows_are_rare_where_the_link_or_the_reader_says():
@@ -132,8 +115,8 @@ def test_a_bad_number_of_rows_is_said_and_the_default_used():
     at = open_home(rows="150")
     (sentence,) = notices(at)
     assert sentence.startswith("rows must be one of 100, 125,")
-    assert sentence.endswith('800 is used for "Training rows".')
-    assert "800 training rows" in words(at)
+    assert sentence.endswith('2000 is used for "Training rows".')
+    assert "2,000 training rows" in words(at)
 
 
 def test_what_can_be_copied_and_downloaded():

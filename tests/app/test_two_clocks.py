@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 
 from gbuq_core.experiments.claims import chips_of
 from gbuq_core.experiments.two_clocks import experiment
@@ -45,6 +46,16 @@ pytestmark = pytest.mark.usefixtures("two_seeds")
 
 def dials(at):
     return next(spec for spec in curve_specs(at) if "dials" in spec)["dials"]
+
+
+def test_a_slider_is_told_again_what_the_browser_never_heard():
+    at = open_link("two_clocks", {})  # nothing of this run arrives:
+    at.query_params.clear()
+    at._run(WidgetStates())  # a message of a browser that has drawn nothing
+    slider = at.select_slider(key="rows")
+    assert (slider.value, slider.proto.set_value) == (200, True)
+    at.run()  # the address names the rows: the browser knows
+    assert not at.select_slider(key="rows").proto.set_value
 
 
 def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():

@@ -82,7 +82,7 @@ def test_the_page_opens_with_two_maps_one_control_and_the_answer_and_shows_all_w
     answer = page.get_by_role("button", name="empty cells than in any cell with rows")
     for window, scheme in opening_screens(page, "heart"):
         assert figure.data("beside") == "0,3"  # the noise, and knowledge
-        for panel in (0, 3):
+        for panel in (0, 3) if window == DESKTOP else (3,):  # a phone's map takes its width
             box = figure.root.locator(".gbuq-panel").nth(panel).bounding_box()
             assert box["y"] + box["height"] < window[1]
         if window == DESKTOP:

@@ -159,15 +159,15 @@ def test_a_bad_link_is_explained_and_leaves_the_address(page, serve):
     notice = page.locator(".st-key-note-link")
     notice.wait_for()
     text = notice.inner_text()
-    assert 'the link says "7"; 800 is used for "Training rows".' in text
+    assert 'the link says "7"; 2000 is used for "Training rows".' in text
     assert '"zap"' in text
     assert '"<b>"' in text
     assert notice.locator("img, b, a").count() == 0
-    page.wait_for_url(at("rows=800"))
+    page.wait_for_url(at(""))
     page.locator(SLIDER).focus()
     page.keyboard.press("ArrowRight")
     notice.wait_for(state="detached")
-    page.wait_for_url(at("rows=1000"))
+    page.wait_for_url(at("rows=2500"))
     wait_ready(page)
 
 
@@ -245,7 +245,7 @@ def test_the_picture_moves_once_by_itself_and_a_dropped_table_opens(page, serve,
     while len(seen) < 4 and time.monotonic() < until:
         seen.add(grip.get_attribute("x"))
     assert len(seen) == 4
-    page.wait_for_url(at("rows=100"))  # and it is back where it began
+    page.wait_for_url(at(""))  # and it is back where it began
     wait_ready(page)
     table = tmp_path / "own.csv"
     table.write_text("x,y\n" + "".join(f"{i % 9},{i % 7}\n" for i in range(80)))

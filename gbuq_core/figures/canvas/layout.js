@@ -226,7 +226,7 @@ function mapSize(sheet, room, most, ratio) {
   let h = w / sheet.aspect;
   const whole = (size, n) => {
     const cell = (size * ratio) / n;
-    return (cell >= 6 ? Math.floor(cell) * n : Math.round(size * ratio)) / ratio;
+    return (cell >= 8 ? Math.floor(cell) * n : Math.round(size * ratio)) / ratio;
   };
   w = whole(w, sheet.nx);
   h = whole(h, sheet.ny);

@@ -6,7 +6,7 @@
 //   |    map    | |    map    |  map .. |   the track is as wide as one panel and scrolls
 //   +-----------+ +---------------------+
 //
-// On a phone the two maps of a quiet sheet stand below each other. Its charts of the training wait
+// On a phone the map of a quiet sheet takes the width, and its truth stands below it. Its charts of the training wait
 // until all maps are asked for.
 //
 // `sheet.beside` says of each panel which one is its truth; that one is shown at the left. Which map
@@ -18,7 +18,7 @@ const PAIR_LEFT = 6; // left of a map in the track, whose axis is that of the tr
 const LEAST_MAP = 110;
 const [ASIDE_GAP, LEAST_ASIDE] = [24, 320]; // pixels of a strip beside the maps
 // Of the window's height is a map of a quiet page: with room beside the maps, without, on a phone.
-const QUIET = { roomy: 0.46, full: 0.535, stacked: 0.21 };
+const QUIET = { roomy: 0.46, full: 0.6, stacked: 0.45 };
 const FOOT = 8; // pixels that present mode leaves below the maps
 const MAP = 'map'; // the knob's key
 const SETTLES = 1000; // milliseconds after a knob was taken, or let go
@@ -73,15 +73,18 @@ function layoutPairs(sheet, edges, theme, ratio, room, quiet) {
     return { ...box, x, w: swiped ? w.track : w.left, map: inner, swiped, bare, yTitle };
   });
   const track = { x: start + w.left + PAIR_GAP, y: 0, w: w.track, h };
+  let bottom = h;
   if (stacked) { // the numbers below the second are the first one's, too
     const first = { h: header + map.h + 1, xTitle: false };
-    for (const panel of panels) if (!panel.swiped) Object.assign(panel, first);
-    Object.assign(track, { x: 0, y: snap(first.h + PAIR_GAP) });
+    const second = { y: snap(first.h + PAIR_GAP) };
+    for (const panel of panels) Object.assign(panel, panel.swiped ? first : second);
+    Object.assign(track, { x: 0, h: first.h });
+    bottom = second.y + h;
   }
   const single = { ...edges, blocks: false, columns: 0 };
   const aside = room === null && sheet.strips.length === 1 && width - used - ASIDE_GAP;
   let below;
-  if (alone) below = hiddenStrips(sheet, single, track.y + h);
+  if (alone) below = hiddenStrips(sheet, single, bottom);
   else if (blocks) below = pairStrips(sheet, panels, h, theme);
   else if (aside >= LEAST_ASIDE) below = stripAside(sheet, { ...single, width: aside }, used + ASIDE_GAP, panels[0]);
   else below = layoutStrips(sheet, single, 0, h);

@@ -6,7 +6,9 @@
 // `focus` ([{ x, y }, { x, y }]: everything, rows) a switch of that name chooses the axes.
 
 const LIVE = {};
-const QUIET_CURVES = 0.54; // of the window's height is a figure that opens its page
+// Of the window's height is a figure that opens its page: on a desktop, in a small window.
+const QUIET_CURVES = { large: 0.6, small: 0.53 };
+const SMALL = 700; // pixels of a window's height
 
 Object.assign(CurvesView.prototype, {
   // The specification as the knobs of its bar stand.
@@ -50,7 +52,9 @@ Object.assign(CurvesView.prototype, {
   quietHeight(height) {
     if (!this.spec.quiet) return height;
     const bar = this.bar?.offsetHeight ?? 0;
-    return Math.max(height, QUIET_CURVES * window.innerHeight - bar / 2);
+    const small = this.root.clientWidth < NARROW || window.innerHeight < SMALL;
+    if (small) return QUIET_CURVES.small * window.innerHeight;
+    return Math.max(height, QUIET_CURVES.large * window.innerHeight - bar / 3);
   },
 
   // The first node of the picture itself.

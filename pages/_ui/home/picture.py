@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.fit import FIRST, WaveRun, describe_wave, wave_code
+from gbuq_core.experiments.wave.fit import WaveRun, WaveSettings, describe_wave, wave_code
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
@@ -41,7 +41,7 @@ def draw_wave(
         begin,
         _HINT,
         stretch=stretch,
-        greets=seq == 0 and run.settings == FIRST,
+        greets=seq == 0 and run.settings == WaveSettings(),
     )
     show_curves(
         wave_figure(run, wide).quiet,
