@@ -1,4 +1,4 @@
-"""Heteroscedastic: does the model know its noise, and where it has seen nothing? (MACAU, 4.1)."""
+"""Noise that grows: does the model know its noise, and where it has seen nothing? (MACAU, 4.1)."""
 
 from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
 from pages._ui.experiment import show_experiment

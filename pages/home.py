@@ -27,8 +27,8 @@ from pages._ui.notices import show_notice
 from pages._ui.skeleton import COMPARE, EXPORT, PAPER, WHY, Skeleton
 
 LEDE = (
-    "gbuq shows which predictions not to trust, and why: the pale band is noise in the **data**, "
-    "the dark rim is what the model does not **know**."
+    "gbuq shows which predictions not to trust, and why. The pale band is noise in the **data**, "
+    "the dark rim is what the model does not **know**. Where is it wide?"
 )
 WHAT_TO_LOOK_AT = (
     "Add rows. Does the dark rim shrink where the new rows fall? {rare} Does the rim stay there? "

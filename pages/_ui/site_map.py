@@ -32,7 +32,7 @@ SPIRAL = Entry("spiral", "Spiral", "Does the model know that it left the data?")
 GAUSSIANS = Entry("gaussians", "25 Gaussians", "Can one chain find all the modes?")
 HETEROSCEDASTIC = Entry(
     "heteroscedastic",
-    "Heteroscedastic",
+    "Noise that grows",
     "Does the model know its noise, and where it has seen no rows?",
 )
 NEIGHBOURS = Entry("neighbours", "Neighbours", "Which training rows does a prediction come from?")

@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from gbuq_core.experiments.claims import Claim, chips_of
 from gbuq_core.experiments.experiment import Account, account_html, listed, text_of
 from gbuq_core.experiments.trial import Trial
+from gbuq_core.figures.canvas.live import MAP
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.knobs import Knob
@@ -32,6 +33,7 @@ SETTINGS, EXPORT = "All settings", "Export"
 FOLLOWS = "The answer follows when you let go."
 _SAID = "_said"  # the session key of each page's last answer
 _CONTROL_WIDTH = 420  # pixels
+_CHOSEN = ("methods", "samplers", "compare")  # knobs that say which methods the picture has
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 Folded = Mapping[str, Sequence[Knob]]
@@ -114,7 +116,26 @@ class Skeleton:
                 self._folds[title] = place.expander(title, key=key, on_change="rerun")
             elif title != SETTINGS:
                 self._folds[title] = place.expander(title, key=_key(title))
+        for knob in (knob for knob in page.knobs if knob.key in _CHOSEN):
+            self._offer_more(page, knob, getattr(values, knob.key))
         return values
+
+    def _offer_more(self, page: PageState, knob: Knob, chosen: Sequence[str]) -> None:
+        """A list of the methods that do not stand in the picture yet: one joins it at once."""
+        others = [name for name in knob.choices if name not in chosen]
+        if not others or len(chosen) >= (knob.most or len(knob.choices)):
+            return
+
+        def add() -> None:
+            name = st.session_state[key]
+            st.session_state[knob.key] = [*chosen, name]
+            maps = next((other.choices for other in page.knobs if other.key == MAP), ())
+            if shown := [each for each in maps if each == f"{name}: knowledge"]:
+                st.session_state[MAP] = shown[0]
+
+        key = f"_add-{len(chosen)}"  # another list, which begins empty
+        with self.fold(COMPARE).container(width=_CONTROL_WIDTH):
+            st.selectbox("Add a method", others, index=None, key=key, on_change=add)
 
     def ask(self, lede: str) -> None:
         """One sentence under the title, given late where it depends on the knobs."""

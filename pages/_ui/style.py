@@ -59,6 +59,11 @@ _CSS = """
   h1 { padding: 0 0 0.3rem; }
   > [data-testid="stVerticalBlock"], :has(> * > .st-key-first-picture) { gap: 0.7rem; }
 }
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"]:has(.st-key-first-picture) {
+    > [data-testid="stVerticalBlock"], :has(> * > .st-key-first-picture) { gap: 0.4rem; }
+  }
+}
 /* A projector: the picture shows below a short head. */
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1.6rem; padding-right: 1.6rem; }

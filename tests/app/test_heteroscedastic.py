@@ -138,7 +138,7 @@ def test_methods_stand_side_by_side_and_say_what_they_lack():
     ]
     assert [panel["note"] for panel in panels] == ["", "data only", "predicts nothing"]
     texts = [panel["below"]["layers"][-1]["text"] for panel in panels]
-    assert texts[0] == "novelty, z"
+    assert texts[0] == "novelty, z-score"
     assert texts[2] == "isolation; no novelty"
     assert all(panel["below"]["own"] for panel in panels)
 

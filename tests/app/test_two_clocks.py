@@ -76,7 +76,8 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
     # The answer is one sentence; a click on it gives the three main verdicts.
     popover = at.get("popover")[0]
     assert re.fullmatch(
-        r"With all trees, 90 % intervals hold \d+ % of new rows; with two clocks, \d+ %\.",
+        r"90 % intervals hold \d+ % of new rows with all trees, \d+ % with plain early stopping, "
+        r"and \d+ % with two clocks\.",
         popover.proto.popover.label,
     )
     verdicts = [each.value for each in popover.markdown]

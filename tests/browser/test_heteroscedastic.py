@@ -38,7 +38,9 @@ def wait_until_another(page, root, before):
 
 def assert_all_panels_are_read_by_the_keyboard(root):
     readout = root.locator(".gbuq-curves-readout")
-    pattern = r"x \u221210 .*truth .* \u00b1 .*MACAU \(basic\) .* \u00b1 .*novelty, z .*Conformal"
+    pattern = (
+        r"x \u221210 .*truth .* \u00b1 .*MACAU \(basic\) .* \u00b1 .*novelty, z-score .*Conformal"
+    )
     root.locator("svg[tabindex]").focus()
     root.page.keyboard.press("Home")
     expect(readout).to_have_text(re.compile(pattern))  # every panel and its score at once

@@ -163,7 +163,7 @@ def test_a_bad_link_is_explained_and_leaves_the_address(page, serve):
     assert '"zap"' in text
     assert '"<b>"' in text
     assert notice.locator("img, b, a").count() == 0
-    page.wait_for_url(at(""))
+    page.wait_for_url(at("/"))
     page.locator(SLIDER).focus()
     page.keyboard.press("ArrowRight")
     notice.wait_for(state="detached")
@@ -215,7 +215,7 @@ def test_values_are_read_and_nothing_overflows_and_the_picture_is_on_the_first_s
     page.keyboard.press("Home")
     expect(readout).to_have_text(re.compile("^x 0 "))
     page.keyboard.press("ArrowRight")
-    expect(readout).to_have_text(re.compile(r"^x 0\.1 .*knowledge std 0\."))
+    expect(readout).to_have_text(re.compile(r"^x 0\.1 .*knowledge, standard deviation 0\."))
     page.keyboard.press("Escape")
     expect(readout).to_have_text(re.compile("^Point at"))
     for window, scheme in opening_screens(page, ""):
@@ -245,7 +245,7 @@ def test_the_picture_moves_once_by_itself_and_a_dropped_table_opens(page, serve,
     while len(seen) < 4 and time.monotonic() < until:
         seen.add(grip.get_attribute("x"))
     assert len(seen) == 4
-    page.wait_for_url(at(""))  # and it is back where it began
+    page.wait_for_url(at("/"))  # and it is back where it began
     wait_ready(page)
     table = tmp_path / "own.csv"
     table.write_text("x,y\n" + "".join(f"{i % 9},{i % 7}\n" for i in range(80)))

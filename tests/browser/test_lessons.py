@@ -75,7 +75,7 @@ def test_a_range_is_brushed_and_a_line_is_drawn(page, serve):
     page.get_by_text("Your range and the true one share").wait_for()
     page.wait_for_url(re.compile(r"answers=\d+-100"))
     wait_ready(page, canvases=1)
-    page.goto(f"{url}/lessons?lesson=Heteroscedastic")
+    page.goto(f"{url}/lessons?lesson=Noise+that+grows")
     page.get_by_text("Drag across the chart to draw.").wait_for()
     wait_ready(page)
     drag(page, [(0.07, 0.8), (0.5, 0.6), (0.99, 0.2)])

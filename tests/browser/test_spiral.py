@@ -112,8 +112,9 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
             assert min(knob["x"], words["x"]) > knowledge["x"] + knowledge["width"] - 12
             assert words["y"] + words["height"] < window[1]
             assert truth["width"] + knowledge["width"] > 0.66 * window[0]
-        else:  # below each other
-            assert knowledge["y"] > truth["y"] + truth["height"]
+        else:  # below each other, as wide as the phone
+            assert truth["y"] > knowledge["y"] + knowledge["height"]
+            assert knowledge["width"] > 0.8 * window[0]
         screenshot(page, f"spiral-{window[0]}-{scheme}")
     page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
     figure.root.get_by_role("button", name="View").click()

@@ -225,7 +225,7 @@ def test_values_are_read_with_pointer_and_keyboard_and_a_click_chooses_nothing(p
         [
             ("Tails: 40 rows.", "truth"),
             ("300 rows with x from 0 to 10.", "MACAU"),
-            ("A wave in words.", "knowledge std"),
+            ("A wave in words.", "knowledge, standard deviation"),
             ("Dots in words.", "row 1   y 0"),
         ]
     ):

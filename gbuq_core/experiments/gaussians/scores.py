@@ -29,6 +29,9 @@ _QUESTIONS = {
     "two_modes": "Does a chain find both modes, though the left one has 80 % of the weight",
     "gaussian": "Does a chain get the spread of this one mode right",
 }
+_SPELT = (
+    "SGLD takes noisy steps downhill; N- adds noise, clr- cycles the step and cg- the gradient."
+)
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
@@ -134,7 +137,7 @@ def lede_of(settings: GaussiansSettings) -> str:
     """The page's first sentences, as Markdown."""
     if not settings.samplers:
         return "Samplers that are chosen in **All settings** race over this target."
-    return f"{describe_race(settings)} {_QUESTIONS[settings.target]}?"
+    return f"{describe_race(settings)} {_SPELT} {_QUESTIONS[settings.target]}?"
 
 
 def describe_gaussians(race: GaussiansRun) -> str:

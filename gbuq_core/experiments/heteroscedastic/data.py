@@ -1,4 +1,4 @@
-"""The rows of the Heteroscedastic page: one feature, noise that grows with it, and foreign rows.
+"""Rows of the page on noise that grows: one feature, noise that grows with it, and foreign rows.
 
 MACAU (doi 10.5121/csit.2023.131920), section 4.1 and equation 6 as `make_heteroscedastic` reads it.
 Training, calibration, test and foreign rows come from streams of the seed of their own.

@@ -1,4 +1,4 @@
-"""Heteroscedastic as a page and a download find it."""
+"""Noise that grows as a page and a download find it."""
 
 from __future__ import annotations
 
@@ -409,8 +409,8 @@ def _join(
 HETEROSCEDASTIC = Compared(
     name="heteroscedastic",
     question="Does the model know its noise, and where it has seen nothing?",
-    lede="The noise grows with x, and all rows lie between 0 and 10. Make it larger: does the "
-    "**light band** follow? Does the **dark rim** widen outside the rows?",
+    lede="Trees with a line in each leaf (MACAU) learn rows between 0 and 10, whose noise grows "
+    "with x. Make it larger: does the **light band** follow? Does the **dark rim** widen outside?",
     settings=HeteroscedasticSettings,
     methods=METHODS,
     why_not=why_not,
@@ -452,7 +452,7 @@ HETEROSCEDASTIC = Compared(
         "Scores": lambda run: scores_csv(run.scores),
         "Rows": lambda run: rows_csv(run.data),
     },
-    title="Heteroscedastic",
+    title="Noise that grows",
     lead="Do models know their noise, and the places where they have seen no rows? MACAU has a "
     "linear model or a mean in every leaf of a random forest. The page compares it with others. "
     "After the paper on MACAU, doi 10.5121/csit.2023.131920.",

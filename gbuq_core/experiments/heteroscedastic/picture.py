@@ -56,7 +56,8 @@ _MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
 _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
 _BESIDE = 0.05  # of the width of the rows, where they alone are shown
-_AROUND = 0.2  # of the range of the rows' y above and below them
+_AROUND = 0.06  # of the range of the rows' y, and of the true ones, above and below them
+_TRUE_STDS = 2.0  # on both sides of the true mean the picture shows, whatever the level
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
 
@@ -158,11 +159,11 @@ def judge(view: HeteroscedasticView | None, key: str) -> DrawnScore | None:
 def label_of(key: str) -> str:
     """A score's name with its unit, for a panel."""
     if key in PARTS:
-        return f"{key}, std"
+        return f"{key}, standard deviation"
     name = SCORES[key].lower()
     if key == "inference_novelty":
-        return f"|{name}|, z"
-    return f"{name}, z" if key.endswith("novelty") else name
+        return f"|{name}|, z-score"
+    return f"{name}, z-score" if key.endswith("novelty") else name
 
 
 def _n_std(level: float) -> float:
@@ -190,8 +191,9 @@ class _Seen:
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
         # Everything, and where rows can lie.
+        low, high = (self.true_mean + sign * _TRUE_STDS * self.true_std for sign in (-1.0, 1.0))
         self.axes = [
-            {"x": self._ends_of(part), "y": around(data.y, room=_AROUND)}
+            {"x": self._ends_of(part), "y": around(data.y, low[part], high[part], room=_AROUND)}
             for part in (slice(None), self.support if self.support.any() else slice(None))
         ]
         self.x_range, self.y_range = (self.axes[settings.focus][name] for name in "xy")
@@ -377,7 +379,7 @@ def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:
         layers.append(line([low, high], [ends[0], ends[0]], **_SAMPLED))
     label = f"log\u2081\u2080 {judged.label}" if seen.settings.log else judged.label
     if seen.quiet:
-        label += f" (dotted: {USUAL} % of rows lie below; thick: foreign rows)"
+        label += f" (dotted: {USUAL} % of rows lie below; thick: rows of another kind)"
     layers.append({"kind": "words", "text": label})
     return {"range": ends, "label": "score", "layers": layers, "own": not seen.one_scale}
 

@@ -1,4 +1,4 @@
-"""The methods and knobs of the Heteroscedastic page, and which of them a fit depends on.
+"""The methods and knobs of the page on noise that grows, and which of them a fit depends on.
 
 MACAU (doi 10.5121/csit.2023.131920), section 4.1, figure 1 and table 1. Where foreign rows are
 drawn, the conformal factor, the level and what is drawn refit nothing.

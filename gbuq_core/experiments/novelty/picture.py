@@ -55,7 +55,7 @@ CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
 MOST_POINTS = 1500
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
 _ELLIPSE, _ELLIPSE_STDS, _CORNERS = "#ffffff", 2.0, 48
-_LEAVES = "leaves that call this place newest (two stds)"
+_LEAVES = "leaves that call this place newest (two standard deviations)"
 
 
 def novelty_sheet(

@@ -295,8 +295,8 @@ def _reading(run: SoftTreesRun) -> str:
 SOFT_TREES = Compared(
     name="soft-trees",
     question="How many functions fit these points?",
-    lede="Each thin line is a **function** that the model considers possible. Take rows away: "
-    "where do the lines still agree, and where do they spread?",
+    lede="Each thin line is a **function** that the model, a soft tree (VST), considers possible. "
+    "Take rows away: where do the lines still agree, and where do they spread?",
     settings=SoftTreesSettings,
     methods=METHODS,
     plan=plan_soft_trees,

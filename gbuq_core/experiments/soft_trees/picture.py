@@ -290,7 +290,9 @@ def _legend(
         )
     if methods and show != "functions":
         area = {"kind": "band", "colour": colour, "part": "bands"}
-        entries.append({"name": f"data \u00b1 {N_STD:g} std", **area, "opacity": _DATA_OPACITY})
+        entries.append(
+            {"name": f"data \u00b1 {N_STD:g} standard deviations", **area, "opacity": _DATA_OPACITY}
+        )
         entries.append({"name": "knowledge, outside it", **area, "opacity": _KNOWLEDGE_OPACITY})
     if data.true_mean is not None:
         entries.append({"name": "truth", "kind": "line", **_TRUTH})
@@ -313,7 +315,7 @@ def _places(view: SoftTreesView, data: SoftTreesData, focus: bool) -> dict[str, 
     if data.true_mean is not None:
         lines["truth"] = [np.interp(x, data.x, data.true_mean)]
     within = {
-        f"data \u00b1 {N_STD:g} std": [loc + inner / 2, loc - inner / 2],
+        f"data \u00b1 {N_STD:g} standard deviations": [loc + inner / 2, loc - inner / 2],
         "knowledge, outside it": [loc + (inner + outer) / 2, loc - (inner + outer) / 2],
     }
     rows, gaps = {"rows": float(np.median(data.X[:, 0]))}, stretches(data.x, ~data.support)

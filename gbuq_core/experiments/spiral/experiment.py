@@ -267,8 +267,8 @@ def _beyond(run: SpiralRun) -> str:
 SPIRAL = Experiment(
     name="spiral",
     question="Does the model know that it left the data?",
-    lede="Three classes lie on the arms of a spiral. Beyond the dashed line there are no rows. "
-    "Does the model's **knowledge** uncertainty say so? Click a place to ask every member.",
+    lede="Three classes lie on the arms of a spiral, without rows beyond the dashed line. Does the "
+    "**knowledge** uncertainty of noisy boosting (SGLB) say so? Click a place to ask every member.",
     settings=SpiralSettings,
     methods=METHODS,
     why_not=_why_not,

@@ -41,7 +41,7 @@ Ints = npt.NDArray[np.int64]
 
 MOST_FRAMES = 40  # of the maps: 12 of them with 6,400 cells then travel as 3 MB
 
-_NATS = "nats"
+_NATS = "nats of entropy"
 _MOST_UNCERTAIN = math.log(3.0)  # three classes
 _DENSITY_SPAN = 1e-4
 _WITH_ROWS = "True density"

@@ -88,16 +88,17 @@ def answer_two_clocks(look: TwoClocksLook) -> str:
     >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
     >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
     >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
-    >>> answer_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:43]
-    'With all trees, 90 % intervals hold 95 % of'
+    >>> answer_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:52]
+    '90 % intervals hold 95 % of new rows with all trees,'
     """
-    ways = WAYS if look.fit.plan.has_clocks else FACTOR_WAYS
     inside = {score.label: f"{100 * score.coverage:.0f} %" for score in look.scores}
-    first, *_, last = ways.values()
-    start = "With all trees" if look.fit.plan.has_clocks else "As it is"
+    if not look.fit.plan.has_clocks:
+        before, after = (inside[label] for label in FACTOR_WAYS.values())
+        return f"90 % intervals hold {before} of new rows as they are, {after} with one factor."
+    every, early, clocks = (inside[WAYS[way]] for way in ("all", "early", "clocks"))
     return (
-        f"{start}, 90 % intervals hold {inside[first]} of new rows; with {last[:1].lower()}"
-        f"{last[1:]}, {inside[last]}."
+        f"90 % intervals hold {every} of new rows with all trees, {early} with plain early "
+        f"stopping, and {clocks} with two clocks."
     )
 
 
@@ -441,7 +442,8 @@ def _lede(settings: TwoClocksSettings) -> str:
             "Move the two sliders: one stops the **mean**, the other the **scale**."
         )
     return (
-        "Every model here states a std for each row. Do its 90 % intervals hold 90 % of new rows? "
+        "Every model here states a standard deviation for each row. "
+        "Do its 90 % intervals hold 90 % of new rows? "
         "Switch the factor on and off, and watch the band over the truth."
     )
 

@@ -47,8 +47,8 @@ def wave_figure(run: WaveRun, wide: bool | None = None) -> Curves:
     read = (
         ("prediction", run.loc),
         ("truth", run.data.mean),
-        ("data std", np.sqrt(data)),
-        ("knowledge std", np.sqrt(knowledge)),
+        ("data, standard deviation", np.sqrt(data)),
+        ("knowledge, standard deviation", np.sqrt(knowledge)),
         ("true noise", np.sqrt(run.data.variance)),
     )
     return draw_curves(
@@ -103,7 +103,7 @@ _AREA: Part = {"kind": "band", "colour": _STYLE.colour}
 _LEGEND: list[Part] = [
     {"name": "knowledge", **_AREA, "opacity": KNOWLEDGE_OPACITY},
     {"name": "data", **_AREA, "opacity": DATA_OPACITY},
-    {"name": _STYLE.label, "kind": "line", "colour": _STYLE.colour, "width": 2.2},
+    {"name": "prediction", "kind": "line", "colour": _STYLE.colour, "width": 2.2},
     {"name": "truth", "kind": "line", **_TRUTH},
     {"name": "rows", "kind": "dots", "colour": "text", "opacity": 0.5},
     {"name": "no rows", "kind": "hatch", "colour": "text"},

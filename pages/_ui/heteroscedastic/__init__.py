@@ -1,1 +1,1 @@
-"""What only the page "Heteroscedastic" uses."""
+"""What only the page "Noise that grows" uses."""

@@ -1,4 +1,4 @@
-"""Heteroscedastic's state in the address."""
+"""The state of "Noise that grows" in the address."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _SHOWN: Mapping[str, Collection[str]] = MappingProxyType(
     {
         "Heart": ON_HEART,
         "Spiral": ON_SPIRAL,
-        "Heteroscedastic": ON_HETEROSCEDASTIC,
+        "Noise that grows": ON_HETEROSCEDASTIC,
         "Neighbours": ("ibug", *ON_NEIGHBOURS),
         "Soft trees": ON_SOFT_TREES,
         "Novelty maps": (*_MACAU, *ON_NOVELTY),

@@ -58,7 +58,7 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
 
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
-    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic',
+    ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Noise that grows',
      'Novelty maps', 'Two clocks', 'Beyond the rows', 'Your data']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}

@@ -109,7 +109,7 @@ def test_the_score_lies_below_with_its_mark_and_what_is_beyond(ground):
     assert np.min(beyond["low"]) == np.max(beyond["low"]) == pytest.approx(mark)
     np.testing.assert_allclose(beyond["high"], np.maximum(curve["y"], mark), **ROUNDING)
     assert [part["x"] for part in layers(below, "line", width=5.0)] == [[-5.0, 0.0], [10.0, 15.0]]
-    assert [part["text"] for part in layers(below, "words")] == ["novelty, z"]
+    assert [part["text"] for part in layers(below, "words")] == ["novelty, z-score"]
     hatched = [(part["from"], part["to"]) for part in layers(below, "hatch")]
     np.testing.assert_allclose(hatched, [(-10.0, -0.125), (10.125, 20.0)])
     low, high = below["range"]
@@ -134,12 +134,15 @@ def test_scores_share_a_scale_unless_they_differ_or_are_asked_not_to(ground):
 
 
 @pytest.mark.parametrize("focus", [False, True])
-def test_y_is_clipped_to_the_rows_whatever_is_predicted_elsewhere(ground, focus):
+def test_y_shows_the_rows_and_the_truth_whatever_is_predicted_elsewhere(ground, focus):
     off = ground.x / 2 + np.where(ground.x > 10.0, 1e3, 0.0)
-    low, high = ground.y.min(), ground.y.max()
     for panels in ([], [panel_of(ground, loc=off)]):
         ends = figure_of(ground, panels, focus=focus).spec["panels"][0]["range"]
-        room = 0.2 * (high - low)
+        at = (ground.x >= 0.0) & (ground.x <= 10.0) if focus else slice(None)
+        std = np.sqrt(ground.true_variance[at])
+        every = [ground.y, ground.true_mean[at] - 2.0 * std, ground.true_mean[at] + 2.0 * std]
+        low, high = min(map(np.min, every)), max(map(np.max, every))
+        room = 0.06 * (high - low)
         np.testing.assert_allclose(ends, [low - room, high + room])
 
 
@@ -154,7 +157,7 @@ def test_a_quiet_picture_names_its_parts_on_them_and_apart_from_one_another(grou
     assert y == pytest.approx(np.interp(x, ground.x, ground.true_mean))
     for pair in itertools.combinations([entry["at"] for entry in spec["legend"]], 2):
         assert np.any(np.abs(np.subtract(*pair)) / size > (0.2, 0.08))
-    assert "foreign rows" in layers(spec["panels"][0]["below"], "words")[0]["text"]
+    assert "rows of another kind" in layers(spec["panels"][0]["below"], "words")[0]["text"]
 
 
 def test_a_logarithmic_score_says_so(ground):
@@ -166,7 +169,7 @@ def test_a_logarithmic_score_says_so(ground):
     (curve,) = [part for part in layers(below, "line") if len(part["x"]) > 2]
     assert curve["y"][0] == pytest.approx(np.log10(0.05 * mark), abs=1e-4)  # the floor
     assert curve["y"][-1] == pytest.approx(1.0)
-    assert layers(below, "words")[0]["text"] == "log\u2081\u2080 knowledge, std"
+    assert layers(below, "words")[0]["text"] == "log\u2081\u2080 knowledge, standard deviation"
     assert spec["read"]["values"][-1]["at"][-1] == pytest.approx(10.0)
 
 
@@ -186,7 +189,7 @@ def test_methods_that_only_score_or_have_no_result_keep_their_panel(ground):
     assert not any(layers(panel, "band") for panel in spec["panels"])
     assert len(layers(spec["panels"][0], "dots")[0]["x"]) == 700
     names = [part["name"] for part in spec["read"]["values"]]
-    assert names == ["truth", "Isolation forest novelty, z"]
+    assert names == ["truth", "Isolation forest novelty, z-score"]
     assert not layers(spec["panels"][1]["below"], "words")
     assert layers(spec["panels"][0]["below"], "words")
 
@@ -208,7 +211,7 @@ def test_two_rows_of_panels_are_lower_and_send_fewer_dots(ground):
 
 def test_the_read_out_gives_means_stds_and_scores(ground):
     values = figure_of(ground, [panel_of(ground)]).spec["read"]["values"]
-    assert [value["name"] for value in values] == ["truth", "MACAU (linear)", "novelty, z"]
+    assert [value["name"] for value in values] == ["truth", "MACAU (linear)", "novelty, z-score"]
     np.testing.assert_allclose(values[1]["spread"], 0.5, **ROUNDING)
     assert all(len(value["at"]) == len(ground.x) for value in values)
 

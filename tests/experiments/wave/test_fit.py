@@ -145,7 +145,7 @@ def test_the_stretch_without_rows_is_hatched_in_both_panels_and_named(figure):
 def test_the_read_out_gives_standard_deviations_and_the_truth(run, figure):
     values = {entry["name"]: entry["at"] for entry in figure.spec["read"]["values"]}
     knowledge, noise = np.sqrt(run.uncertainty.knowledge), np.sqrt(run.data.variance)
-    np.testing.assert_allclose(values["knowledge std"], knowledge, **ROUNDING)
+    np.testing.assert_allclose(values["knowledge, standard deviation"], knowledge, **ROUNDING)
     np.testing.assert_allclose(values["true noise"], noise, **ROUNDING)
 
 
