@@ -21,7 +21,7 @@ from gbuq_core.calibration.splits import N_FOLDS, Split, check_group_count, make
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.inputs import as_table, check_new_rows, check_sample_weight, take_rows
-from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.lazy import why_missing
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.model_files.fields import Savable
@@ -47,6 +47,7 @@ FloatArray = NDArray[np.float64]
 # How long the parts of a fit take, where neighbours and process of all rows take 1: measured once,
 # from 150 to 6,000 rows. Trees that are fitted already take nothing.
 NEAR_TAKES, PROCESSES_TAKE, WEIGHTS_TAKE = 1.0, 3.0, 1.7  # of the folds
+FOLLOWING_TAKES = 4.0  # where a process has earned it, of more rows than it has learnt from
 TREES_TAKE = {True: (0.0, 0.3), False: (6.0, 3.0)}  # of all rows and of the folds, by "prefit"
 FEWEST_ROWS = 40  # below, nothing is weighed: the trees speak alone
 MOST_POOL = 20_000  # rows that neighbours come from
@@ -465,10 +466,13 @@ class Stacked(Savable, BaseEstimator):
                 return process
             return processes.follow(process, *self._axes(rows, targets, mine))
 
-        smooth = [follow(*pair) for pair in zip(smooth, (s.fitted for s in splits), strict=True)]
+        followed = []
+        for process, split in zip(smooth, splits, strict=True):
+            followed.append(follow(process, split.fitted))
+            advance(1.0 / (len(splits) + 1))
         first = None if around is None else around.first(self.n_rows_)
-        self._process = smooth[0] if first is not None else follow(self._process, known)
-        return smooth
+        self._process = followed[0] if first is not None else follow(self._process, known)
+        return followed
 
     def _parts_around(
         self,

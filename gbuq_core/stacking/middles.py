@@ -65,13 +65,10 @@ class Centred(Stacked):
             return as_before
         target, new = y.copy(), np.full(len(y), np.nan)
         target[pool] -= places
-        whole = self._fit_trees(whole, rows, target, pool)
-        of_folds = []
-        for k, split in enumerate(splits):
-            trees = self._fit_fold(whole, rows, target, k, np.intersect1d(split.fitted, pool))
+        whole, of_folds = self._fit_anew(whole, rows, target, pool, splits)
+        for trees, split in zip(of_folds, splits, strict=True):
             held = np.intersect1d(split.held, pool)
             new[held] = read_law(trees, take_rows(rows.X, held))[0]
-            of_folds.append(trees)
         mine = np.concatenate(judged)
         lost = [_residual_scores(y, each, scale, near, mine) for each in (middle, new)]
         if paired_gain(lost[0] - lost[1], rows.weight[mine]) <= 1.0:
@@ -85,6 +82,16 @@ class Centred(Stacked):
             return loc
         return loc + self._middle_weight * (mean - loc)
 
+    def _fit_anew(
+        self, model: Any, rows: Rows, y: FloatArray, known: NDArray[np.intp], splits: list[Split]
+    ) -> tuple[Any, list[Any]]:
+        """A copy of a model fitted to the known rows, and those of each fold."""
+        parts = [Split(*(np.flatnonzero(np.isin(known, side)) for side in s)) for s in splits]
+        whole, of_folds = self._fit_trees(model, rows, y, known, parts)
+        return whole, of_folds or [
+            self._fit_fold(whole, rows, y, k, known[part.fitted]) for k, part in enumerate(parts)
+        ]
+
     def _try_log(
         self, rows: Rows, y: FloatArray, order: NDArray[np.intp], splits: list[Split],
         points: FloatArray, judged: Judged, around: Around | None,
@@ -97,11 +104,11 @@ class Centred(Stacked):
             return None
         few = order[: len(judged.ahead)]
         known = np.union1d(few, self._sample(self._pool_places, _LOG_ROWS, 16))
-        whole = self._fit_trees(copy_unfitted(whole).set_params(target="log"), rows, y, known)
+        whole = copy_unfitted(whole).set_params(target="log")
         below = np.empty(judged.ahead.shape)
-        for k, split in enumerate(splits):
+        of_folds = self._fit_anew(whole, rows, y, known, splits)[1]
+        for trees, split in zip(of_folds, splits, strict=True):
             mine = np.flatnonzero(np.isin(few, split.held))
-            trees = self._fit_fold(whole, rows, y, k, np.intersect1d(split.fitted, known))
             law = trees.predict_distribution(take_rows(rows.X, few[mine]))
             below[mine] = law.cdf(np.broadcast_to(points, (len(mine), len(points))))
         lost = np.square(below - judged.ahead) @ judged.widths

@@ -32,6 +32,7 @@ from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.stacking.base import (
     FEWEST_ROWS,
+    FOLLOWING_TAKES,
     NEAR_TAKES,
     PROCESSES_TAKE,
     TREES_TAKE,
@@ -42,7 +43,7 @@ from gbuq_core.stacking.base import (
 from gbuq_core.stacking.law import Recalibration, StackedDistribution
 from gbuq_core.stacking.middles import Centred, read_law
 from gbuq_core.stacking.outliers import find_outliers, tame_targets
-from gbuq_core.stacking.process import Process
+from gbuq_core.stacking.process import MOST_ROWS, Process
 from gbuq_core.stacking.recalibrating import fit_map, needs_map
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import (
@@ -230,6 +231,7 @@ class StackedRegressor(PredictsLaw, RegressorMixin, Centred):
         prefit = around is not None or not is_owned(model)
         of_trees, of_folds = TREES_TAKE[prefit]
         rest = NEAR_TAKES + PROCESSES_TAKE + of_folds + WEIGHTS_TAKE
+        rest += FOLLOWING_TAKES * (len(tame) > MOST_ROWS)
         splits = self._make_folds(tame, rows) if around is None else around.splits()
         with stage(of_trees + 1.0 + rest):
             with stage(1.0, span=of_trees):
@@ -416,7 +418,8 @@ class StackedRegressor(PredictsLaw, RegressorMixin, Centred):
         self._learn_middle(loc, mean, tame, fold, rows.weight, judged)
         if self._middle_weight > 0.0:
             if self._middle_weight > _EARNED:
-                smooth = self._follow_rows(rows, scaled, splits, smooth, around)
+                with stage(1.0, span=FOLLOWING_TAKES * (n > MOST_ROWS)):
+                    smooth = self._follow_rows(rows, scaled, splits, smooth, around)
             for split, process in zip(splits, smooth, strict=True):
                 held = np.intersect1d(split.held, pool)
                 mean[held], std[held] = self._of_process(process, rows, held, loc, scale)
