@@ -78,6 +78,9 @@ def guess_encoding(data: bytes) -> str:
     words = b"".join(_WORD.findall(sample))
     density = sum(byte > 0x7F for byte in words) / max(1, len(words))
     latin, languages = max(_LATIN, key=lambda pair: _like(sample, *pair))
+    high = bytes({*sample} - {*range(128)})
+    if high.decode(latin, "ignore") == high.decode("cp1252", "ignore"):
+        latin = "cp1252"
     if density < _DENSE or _ONLY_SIGNS.fullmatch(sample.decode("cp1252", "replace")):
         return latin
     likely = {latin: _like(sample, latin, languages) * min(1.0, 1.05 + _DENSE - density)}

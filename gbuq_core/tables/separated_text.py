@@ -92,6 +92,8 @@ def find_dialect(
     body = rows[1:] if has_header else rows
     usual, n_usual = _usual(body) if body else (len(first), 0)
     header, n_columns = (list(first), len(first)) if has_header else (None, usual)
+    if header and len(header) > 1:
+        header[0] = re.sub(r"^#\s+(?=\S)", "", header[0])
     if header is not None and usual > len(header) and 2 * n_usual > len(body):
         n_columns, lacking = usual, usual - len(header)
         long = [row for row in body if len(row) == usual]
@@ -331,17 +333,21 @@ def read_separated(
     """Parse a UTF-8 text by `ReadOptions`; with ``one_column``, empty lines are missing values."""
     text, declared = without_declaration(text)
     limits.check_lines(text)
+    text, remarks = with_one_mark(text, delimiter or declared)
     n_above = preamble_lines(text, delimiter or declared) if skip_rows is None else skip_rows
     text = without_lines(text, n_above)
     delimiter = delimiter or declared or (" " if has_spaces_between(text) else None)
     if delimiter == " ":
         text = with_single_spaces(text)
+        first, *below = split_rows(text[:_PREAMBLE_BYTES].decode(errors="ignore"), " ")[:2]
+        if first[0] == "#" and below and len(first) > len(below[0]):
+            text = text[2:]  # as numpy.savetxt writes names
     dialect = find_dialect(text, delimiter, has_header, decimal)
     if dialect.n_columns < 2 and not one_column:
         raise TableError(one_column_sentence(dialect, text))
     _check_size(text, dialect)
     text = without_blanks(text, dialect)
-    notices = [*above_sentences(n_above if skip_rows is None else 0), *dialect.notices]
+    notices = [*above_sentences(n_above if skip_rows is None else 0), *remarks, *dialect.notices]
     parsed = _parse_quoted(text, dialect, notices)
     places = _find_places(text, parsed, dialect)
     places = places._replace(line=places.line + n_above + (declared is not None))
@@ -397,11 +403,38 @@ def above_sentences(n: int) -> list[str]:
     ]
 
 
+def with_one_mark(text: bytes, delimiter: str | None) -> tuple[bytes, list[str]]:
+    """Text whose names are parted by the mark between its cells, and what to say if another was."""
+    lines = _sample(text[:_PREAMBLE_BYTES]).splitlines()[: _SAMPLE_ROWS + 1]
+    head, body = lines[0] if lines else "", "\n".join(lines[1:])
+    for mark in (delimiter,) if delimiter else _MARKS:
+        rows = split_rows(body, mark)
+        widths = {len(row) for row in rows}
+        if len(rows) < _FEWEST_BELOW or len(widths) > 1 or widths <= {1} or mark in head:
+            continue
+        for other in DELIMITERS:
+            names = [name.strip() for name in head.split(other)]
+            named = {len(names)} == widths and len({*names} - {""}) == len(names)
+            # Decimal commas make cells, too.
+            named &= {len(row) for row in split_rows(body, other)} != widths
+            numbers = any(_NUMBER.fullmatch(cell.strip()) for cell in rows[0])
+            if '"' not in head and named and numbers and not any(map(_NUMBER.fullmatch, names)):
+                end = len(head.encode())
+                sentence = (
+                    f"The names of the columns are parted by a {DELIMITER_NAMES[other]}, and the "
+                    f"cells below them by a {DELIMITER_NAMES[mark]}."
+                )
+                return mark.join(names).encode() + text[end:], [sentence]
+    return text, []
+
+
 def has_spaces_between(text: bytes) -> bool:
     """Whether only spaces divide each row into as many cells, numbers among them; not words."""
     sample = _sample(text)
-    rows = [line.split() for line in sample.splitlines()[: _SAMPLE_ROWS + 1] if line.strip()]
+    rows = split_rows(with_single_spaces(sample.encode()).decode(), " ")
     body = rows[1:] or rows
+    if rows and rows[0][0] == "#" and len(rows[0]) == len(body[0]) + 1:
+        del rows[0][0]
     if not rows or len(body[0]) < 2 or any(len(row) != len(body[0]) for row in body):
         return False
     if len(body[0]) - len(rows[0]) not in (0, 1):  # R's row names have no name

@@ -163,6 +163,11 @@ def test_a_header_without_the_first_name_is_that_of_row_names():
         ("a\tb", "r{0}\t1.5\t{1}", "column_1 a b"),
         ("a b", "r{0} 1.5 {1}", "column_1 a b"),
         ("a,b", "{1},1.5,{0}", "a b column_3"),
+        ('"a" "b"', '"row {0}" 1.5 {1}', "column_1 a b"),
+        ("# a b c", "{0} 1.5 {1}", "a b c"),
+        ("# a,b,c", "{0},1.5,{1}", "a b c"),
+        ("a;b;c", "{0},1.5,{1}", "a b c"),
+        ("a b c", "{0}\t1.5\t{1}", "a b c"),
     ],
 )
 def test_a_header_shorter_than_its_rows(head, row, names, skip):
@@ -176,6 +181,11 @@ def test_a_title_above_a_short_header_is_a_title():
     table = read_table(f"Report 2021\na,b,c\n{rows}".encode())
     assert table.names[:3] == ["a", "b", "c"]
     assert table.n_rows == 30
+
+
+def test_a_title_of_as_many_words_as_columns_is_a_title():
+    rows = "".join(f"{k},2.5,{k % 3}\n" for k in range(30))
+    assert read_table(f"Sales by region\na,b,c\n{rows}".encode()).names == ["a", "b", "c"]
 
 
 def test_a_delimiter_at_the_end_of_each_row_is_no_ragged_row():
