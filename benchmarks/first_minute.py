@@ -49,7 +49,7 @@ PICTURES = {
     "/heteroscedastic": (CURVES, "heteroscedastic-panels"),
     "/soft_trees": (CURVES, "soft-trees-functions"),
     "/neighbours": (CURVES, "neighbours-course"),
-    "/novelty": (CANVAS, "novelty-maps"),
+    "/novelty": (CANVAS, "novelty"),
     "/two_clocks": (CURVES, "two-clocks-band"),
     "/beyond": (CURVES, "beyond"),
     "/your_data": (_TEXT, "first-drop"),

@@ -22,6 +22,7 @@ from demos.first_steps import FIRST_STEPS
 from demos.lesson import ComputedStep
 from gbuq_core.study.beyond import BEYOND, LOOK
 from gbuq_core.study.heart import HEART
+from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
 
 MOST_BYTES = 300_000  # of all files of a page
@@ -30,14 +31,13 @@ WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
 _OPENINGS = (
     *("wave.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
-    *("soft_trees.opening:OPENING", "novelty.opening:OPENING", "novelty.opening:LOOK"),
-    *("novelty.opening:CLAIMS", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
+    *("soft_trees.opening:OPENING", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
 )
 _STUDIES = (
     *("wave.fit", "heteroscedastic.claims", "gaussians.scores"),
-    *("soft_trees.claims", "novelty.claims", "spiral.claims", "neighbours.claims"),
+    *("soft_trees.claims", "spiral.claims", "neighbours.claims"),
 )
-STUDIES = (HEART, BEYOND)
+STUDIES = (HEART, BEYOND, NOVELTY)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (

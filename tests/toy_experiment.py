@@ -9,7 +9,7 @@ from gbuq_core.experiments.experiment import Experiment
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.standalone import Section
-from gbuq_core.settings import setting
+from gbuq_core.settings import setting, sliders
 
 
 class Method(NamedTuple):
@@ -67,6 +67,7 @@ TOY = Experiment(
     depends=lambda fit, settings: None,
     gather=lambda settings, fits: ToyRun(settings, tuple(fits)),
     sheet=draw_toy,
+    followed=sliders(ToySettings),
     answer=lambda run: "".join(f"At most {fit.error.max():.3f}." for fit in run.fits),
     claims=lambda run: (),
     seeds=SeedStudy(

@@ -9,32 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.novelty.erasing import Place, squares_around
-from gbuq_core.experiments.novelty.fit import (
-    NoveltyFit,
-    NoveltyMaps,
-    NoveltyRun,
-    at_places,
-    fit_novelty_maps,
-    map_novelty,
-    rank_among,
-    scorer,
-    unit_of,
-    view_novelty,
-)
-from gbuq_core.experiments.novelty.look import PlaceLook
-from gbuq_core.experiments.novelty.picture import (
-    CLASS_COLOURS,
-    MACAU,
-    accent_of,
-    as_map,
-    follow_ranks,
-    map_axes,
-    novelty_sheet,
-    score_table,
-)
-from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.scores import MapScore, describe_erased, score_maps
 from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,
@@ -48,8 +22,35 @@ from gbuq_core.figures.near import pack_table
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits, enumerated
 from gbuq_core.settings import knobs_of, plan_of, to_values
+from gbuq_core.study.novelty import (
+    CLASS_COLOURS,
+    MACAU,
+    NoveltyView,
+    accent_of,
+    as_map,
+    follow_ranks,
+    map_axes,
+    novelty_sheet,
+    score_table,
+    unit_of,
+    view,
+)
+from gbuq_core.study.novelty_maps import (
+    SCORES,
+    NoveltyData,
+    NoveltyFit,
+    NoveltyMaps,
+    NoveltySettings,
+    Place,
+    PlaceLook,
+    describe_erased,
+    fit,
+    rank_among,
+    squares_around,
+    with_tail,
+)
 
-_FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
+_FITS = 6  # that a process keeps: steps share those of moons, blobs and rings
 SHOW = find_knob(knobs_of(NoveltySettings), "show")
 # Of the standard deviation of the training rows' own scores: a change of a mean over a square
 # counts above it. Another seed alone, on the same rows, moves the mean over a disc around a row by
@@ -61,28 +62,21 @@ _THRESHOLD = 0.5
 @lru_cache(maxsize=_FITS)
 def fit_of(plan: NoveltySettings) -> NoveltyFit:
     """The forests of a plan, made once for steps that follow each other."""
-    return fit_novelty_maps(plan)
+    return fit(plan)
 
 
-@lru_cache(maxsize=_MAPS)
-def _scored(settings: NoveltySettings) -> NoveltyMaps:
-    return map_novelty(fit_of(plan_of(settings)), settings)
-
-
-def novelty_run(settings: NoveltySettings) -> NoveltyRun:
-    """As `run_novelty`, with fits and maps that are there already.
+def novelty_view(settings: NoveltySettings) -> NoveltyView:
+    """The view of settings, with fits and maps that are there already.
 
     >>> settings = NoveltySettings(rows=200, trees=10)
-    >>> novelty_run(settings).fit is novelty_run(replace(settings, tail="clip")).fit
+    >>> novelty_view(settings).fit is novelty_view(replace(settings, tail="clip")).fit
     True
     """
-    fit = fit_of(plan_of(settings))
-    maps = _scored(plan_of(settings, also=("tail", "third_at", "neighbours")))
-    return NoveltyRun(settings, fit, maps, view_novelty(fit, maps, settings))
+    return view(fit_of(plan_of(settings)), settings)
 
 
 def followed(
-    run: NoveltyRun,
+    run: NoveltyView,
     panels: Mapping[str, Panel],
     maps: NoveltyMaps | None = None,
     units: Mapping[str, str] | None = None,
@@ -95,19 +89,19 @@ def followed(
     """
     bar = [live_knob(SHOW, to_values(run.settings)["show"])]
     sheet = novelty_sheet(run, panels, look=look, point=point)
-    scored = run if maps is None else run._replace(maps=maps)
-    near = follow_ranks(scored, panels, bar, units)
-    return replace(sheet, knobs=bar, near=near), pack_table(score_table(scored.maps))
+    maps = run.maps if maps is None else maps
+    near = follow_ranks(run, panels, bar, units, maps)
+    return replace(sheet, knobs=bar, near=near), pack_table(score_table(maps))
 
 
-def erased_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> PanelSheet:
+def erased_sheet(before: NoveltyView, after: NoveltyView, keys: Sequence[str]) -> PanelSheet:
     """Scores with all rows, and on the second of two frames without the erased ones; the change."""
-    panels, dots = [], _dots(before.fit, after.fit)
+    panels, dots = [], _dots(before.data, after.data)
     for key in keys:
         pair = np.stack([before.maps.of(key), after.maps.of(key)])
         change = pair[1] - pair[0]
         most = float(np.abs(change).max()) or 1.0
-        unit, label = unit_of(after.fit, key), METHODS[key].label
+        unit, label = unit_of(after, key), SCORES[key].label
         panels += [
             Panel(
                 title=label,
@@ -137,30 +131,24 @@ def erased_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> 
         start_frame=0,
         outline_label="where rows are erased",
         blank_label="all rows are there",
-        alt=f"{describe_erased(after.fit)} The maps show "
-        f"{enumerated([METHODS[key].label.lower() for key in keys])} before that, and after it.",
-        **map_axes(before.fit),
+        alt=f"{describe_erased(after.data)} The maps show "
+        f"{enumerated([SCORES[key].label.lower() for key in keys])} before that, and after it.",
+        **map_axes(before.data),
     )
 
 
-def _dots(before: NoveltyFit, after: NoveltyFit) -> Points:
+def _dots(before: NoveltyData, after: NoveltyData) -> Points:
     """All rows; those that are erased leave with the first frame."""
-    X, y = before.rows.X, before.rows.y
-    left = np.isin(before.rows.origin, after.rows.origin)
+    left = np.isin(before.origin, after.origin)
     return Points(
-        X[:, 0],
-        X[:, 1],
-        y.astype(np.int64),
-        tuple(before.data.classes),
+        before.X[:, 0],
+        before.X[:, 1],
+        before.y.astype(np.int64),
+        tuple(before.classes),
         CLASS_COLOURS,
         radius=1.5,
         vanish=np.where(left, 2, 1),
     )
-
-
-def scores_of(run: NoveltyRun) -> dict[str, MapScore]:
-    """Scores of the maps against the truth, by key."""
-    return {score.key: score for score in score_maps(run.fit, run.maps)}
 
 
 class Change(NamedTuple):
@@ -188,19 +176,19 @@ class Change(NamedTuple):
         return f"{outcome} ({digits(self.before)} to {digits(self.after)})"
 
 
-def change_of(before: NoveltyRun, after: NoveltyRun, key: str) -> Change:
+def change_of(before: NoveltyView, after: NoveltyView, key: str) -> Change:
     """What erasing rows did to a score in their squares."""
     squares = squares_around(after.settings.erased)
     old, new = (float(run.maps.of(key)[squares].mean()) for run in (before, after))
     return Change(old, new, _threshold(before, key))
 
 
-def changes_elsewhere(before: NoveltyRun, place: Place) -> list[Change]:
+def changes_elsewhere(before: NoveltyView, place: Place) -> list[Change]:
     """The same for novelty and knowledge uncertainty of another picture, scored there alone."""
     squares = squares_around((place,))
-    fit = fit_novelty_maps(replace(before.fit.plan, erased=(place,)))
-    places = at_places(fit, fit.data.grid[squares])
-    model = scorer(fit, before.maps.tail)
+    after = view(fit(replace(before.fit.plan, erased=(place,))), before.settings)
+    places = after.data.places(after.data.grid[squares])
+    model = with_tail(after.fit.model[0], before.maps.tail)
     now = {
         "novelty": model.score_novelty(places).novelty,
         "knowledge": model.predict_uncertainty(places).knowledge,
@@ -213,7 +201,7 @@ def changes_elsewhere(before: NoveltyRun, place: Place) -> list[Change]:
     ]
 
 
-def _threshold(run: NoveltyRun, key: str) -> float:
+def _threshold(run: NoveltyView, key: str) -> float:
     return _THRESHOLD * float(run.maps.of_rows(key).std())
 
 
@@ -246,17 +234,17 @@ class ThirdFeature(NamedTuple):
     maps: dict[str, np.ndarray]
 
 
-def by_third_feature(fit: NoveltyFit) -> ThirdFeature:
+def by_third_feature(run: NoveltyView) -> ThirdFeature:
     """Maps and mean ranks while a third feature moves."""
-    at = THIRDS
-    places = np.concatenate([at_places(fit, fit.data.grid, value) for value in at])
-    model = scorer(fit, "rise")
-    here, rows = model.score_novelty(places), model.score_novelty(fit.rows.X)
+    at, data = THIRDS, run.data
+    places = np.concatenate([data.places(third=value) for value in at])
+    model = with_tail(run.fit.model[0], "rise")
+    here, rows = model.score_novelty(places), model.score_novelty(data.X)
     maps = {
         key: rank_among(getattr(here, name), getattr(rows, name)).reshape(len(at), -1)
         for key, name in (("novelty", "novelty"), ("conditional", "conditional_novelty"))
     }
-    means = {key: ranks[:, fit.data.in_support].mean(axis=1) for key, ranks in maps.items()}
+    means = {key: ranks[:, data.in_support].mean(axis=1) for key, ranks in maps.items()}
     lines = [
         StripLine("novelty", means["novelty"], MACAU.colour),
         StripLine("conditional novelty", means["conditional"], "text", dash=True),

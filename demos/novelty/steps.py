@@ -19,27 +19,33 @@ from demos.novelty.parts import (
     changes_elsewhere,
     erased_sheet,
     followed,
-    novelty_run,
-    scores_of,
+    novelty_view,
     share_of_steps,
     walk_strip,
     with_strips,
 )
-from gbuq_core.experiments.novelty.erasing import squares_around
-from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of, unit_of
-from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
-from gbuq_core.experiments.novelty.picture import (
-    as_map,
-    novelty_panels,
-    novelty_sheet,
-    score_panel,
-    tree_sheet,
-)
-from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.scores import describe_erased
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.presentation import digits, enumerated
+from gbuq_core.study.novelty import (
+    as_map,
+    explain_place,
+    novelty_panels,
+    novelty_sheet,
+    predict_places,
+    score_panel,
+    tree_sheet,
+    unit_of,
+)
+from gbuq_core.study.novelty_maps import (
+    SCORES,
+    NoveltyMaps,
+    NoveltySettings,
+    PlaceLook,
+    describe_erased,
+    ranks_of,
+    squares_around,
+)
 
 _MAPS = ("truth", "novelty", "knowledge", "isolation", "distance")
 _MIDDLE = NoveltySettings(row=45, column=50)  # the cell that is looked at
@@ -79,32 +85,32 @@ _OUT, _CORNER = (30, 54), (48, 48)  # cells of the rings' map
 
 def beside_the_truth() -> ComputedStep:
     """Novelty and its rivals beside the density that the rows come from."""
-    run = novelty_run(MOONS)
-    scores = scores_of(run)
+    run = novelty_view(MOONS)
+    scores = run.numbers
     rivals = [key for key in _MAPS if key not in ("truth", "novelty")]
     novelty = scores["novelty"]
     follows = enumerated(
-        [f"{METHODS[key].label} {scores[key].rank_correlation:.2f}" for key in _MAPS[1:]]
+        [f"{SCORES[key].label} {scores[key]['rank_correlation']:.2f}" for key in _MAPS[1:]]
     )
     notes = (
-        f"A forest of {run.fit.n_trees} trees learns {len(run.fit.rows.y)} rows. Nearly all rows "
+        f"A forest of {run.fit.n_trees} trees learns {len(run.data.y)} rows. Nearly all rows "
         "lie in the outline of the truth. Isolation forest and distance do not use the class. The "
         f"rank correlations with the truth: {follows}. The paper's claim that novelty beats the "
         "isolation forest "
-        + ("holds" if scores["novelty"].auroc > scores["isolation"].auroc else "does not hold")
+        + ("holds" if novelty["auroc"] > scores["isolation"]["auroc"] else "does not hold")
         + " on these rows.",
     )
-    sheet, table = followed(run, {key: score_panel(run, key) for key in run.view.keys})
+    sheet, table = followed(run, {key: score_panel(run, key) for key in run.keys})
     sheet = replace(sheet, panel_height=240)
     text = (
         "A forest learns two moons. The first map is the truth: minus the log of the density of "
         "rows. All maps show ranks of cells."
     )
-    right = Largest((*(0.45 - scores[key].auroc for key in ("novelty", *rivals)), 0.0))
+    right = Largest((*(0.45 - scores[key]["auroc"] for key in ("novelty", *rivals)), 0.0))
     answer = (
-        f"AUROC for empty cells: novelty {novelty.auroc:.2f}, knowledge "
-        f"{scores['knowledge'].auroc:.2f}, isolation forest {scores['isolation'].auroc:.2f}, "
-        f"distance {scores['distance'].auroc:.2f}; 0.5 is chance. Trees disagree where classes "
+        f"AUROC for empty cells: novelty {novelty['auroc']:.2f}, knowledge "
+        f"{scores['knowledge']['auroc']:.2f}, isolation forest {scores['isolation']['auroc']:.2f}, "
+        f"distance {scores['distance']['auroc']:.2f}; 0.5 is chance. Trees disagree where classes "
         "meet, not where rows are missing."
     )
     return ComputedStep(text, right, answer, sheet, notes, (table,))
@@ -112,11 +118,11 @@ def beside_the_truth() -> ComputedStep:
 
 def who_is_right() -> ComputedStep:
     """Where novelty and the isolation forest contradict each other, and what the truth says."""
-    moons, run = novelty_run(MOONS), novelty_run(BLOBS)
-    scores, apart = scores_of(run), run.view.disagreement
+    moons, run = novelty_view(MOONS), novelty_view(BLOBS)
+    scores, apart = run.numbers, run.apart
     assert apart is not None  # two scores are compared
     at = int(apart.spread.argmax())
-    x, y = run.fit.data.grid[at].tolist()
+    x, y = run.data.grid[at].tolist()
     ranks = {key: ranks_of(run.maps, key) for key in ("truth", "novelty", "isolation")}
     won = [nearer_share(each.maps) for each in (run, moons)]
     steps = {key: 100 * share_of_steps(run.maps.of(key)) for key in ("novelty", "isolation")}
@@ -138,9 +144,9 @@ def who_is_right() -> ComputedStep:
     answer = (
         f"Novelty is nearer in {100 * won[0]:.0f} % of such cells, on the moons in "
         f"{100 * won[1]:.0f} %. In the empty corners its AUROC is "
-        f"{scores['novelty'].auroc_crossings:.2f}; the isolation forest has "
-        f"{scores['isolation'].auroc_crossings:.2f}, plain distance "
-        f"{scores['distance'].auroc_crossings:.2f}."
+        f"{scores['novelty']['auroc_crossings']:.2f}; the isolation forest has "
+        f"{scores['isolation']['auroc_crossings']:.2f}, plain distance "
+        f"{scores['distance']['auroc_crossings']:.2f}."
     )
     sheet, table = followed(run, novelty_panels(run), point=(x, y))
     return ComputedStep(text, right, answer, sheet, notes, (table,))
@@ -155,18 +161,18 @@ def nearer_share(maps: NoveltyMaps) -> float:
 
 def unused_feature() -> ComputedStep:
     """A feature that says nothing of the class: novelty sees it, conditional novelty does not."""
-    run = novelty_run(THIRD)
-    fit, at = run.fit, THIRD.third_at
-    strip, means, ranks = by_third_feature(fit)
+    run = novelty_view(THIRD)
+    at = THIRD.third_at
+    strip, means, ranks = by_third_feature(run)
     before, after = ({key: line[i] for key, line in means.items()} for i in (4, 4 + int(at)))
-    used = fit.model.forest_.trees.feature
+    used = run.fit.model[0].forest_.trees.feature
     n_used = int((used == 2).sum())
     notes = (
         "Ranks are among the training rows. The chart shows their mean over the cells where rows "
         f"can lie. The trees use the third feature in {n_used} of {len(used):,} splits; only there "
         "can it count for conditional novelty.",
     )
-    maps = {key: score_panel(run, key) for key in run.view.keys}
+    maps = {key: score_panel(run, key) for key in run.keys}
     maps |= {key: replace(maps[key], values=as_map(values)) for key, values in ranks.items()}
     sheet = replace(
         novelty_sheet(run, maps),
@@ -192,10 +198,10 @@ def unused_feature() -> ComputedStep:
 
 def why_here() -> ComputedStep:
     """The ellipse of a leaf that goes round the hole covers it; shares of the distance."""
-    run = novelty_run(RINGS)
-    x, y = run.fit.data.axes
+    run = novelty_view(RINGS)
+    x, y = run.data.axes
     middle, out, corner = (
-        explain_place(run.fit, run.maps, run.settings, (float(x[column]), float(y[row])))
+        explain_place(run, (float(x[column]), float(y[row])))
         for row, column in (RINGS.cell, _OUT, _CORNER)
     )
     sizes = [len(rows) for rows in middle.leaf_rows]
@@ -207,7 +213,7 @@ def why_here() -> ComputedStep:
         f"distance comes from {_shares(out)}, and {digits(corner.value_of('novelty'))} at b, where "
         f"it comes from {_shares(corner)}. These shares are Shapley values.",
     )
-    maps = {key: score_panel(run, key, look=middle) for key in run.view.keys}
+    maps = {key: score_panel(run, key, look=middle) for key in run.keys}
     sheet, table = followed(run, maps, look=middle)
     marks = [Marker(*out.point, "a", "cross"), Marker(*corner.point, "b", "cross")]
     sheet = replace(sheet, markers=(*sheet.markers, *marks), panel_height=240)
@@ -233,13 +239,13 @@ def _shares(look: PlaceLook) -> str:
 
 def clipped_tail() -> ComputedStep:
     """Beyond the farthest row the authors' z-score says the same everywhere."""
-    clipped, rising = novelty_run(CLIPPED), novelty_run(replace(CLIPPED, tail="rise"))
-    empty = ~clipped.fit.data.in_support
+    clipped, rising = novelty_view(CLIPPED), novelty_view(replace(CLIPPED, tail="rise"))
+    empty = ~clipped.data.in_support
     truth = clipped.maps.of("truth")
     z = [each.maps.of("novelty") for each in (rising, clipped)]
     flat = float((z[1] >= z[1].max() - 0.01).mean())
     follows = [rank_correlation(each[empty], truth[empty]) for each in z]
-    aurocs = [scores_of(each)["novelty"].auroc for each in (rising, clipped)]
+    aurocs = [each.numbers["novelty"]["auroc"] for each in (rising, clipped)]
     row = CLIPPED.cell[0]
     notes = (
         f"Clipped z ends at {digits(float(z[1].max()))}; rising z goes up to "
@@ -252,13 +258,13 @@ def clipped_tail() -> ComputedStep:
         "clipped": (clipped, "novelty", "Novelty, clipped"),
     }
     maps = {name: score_panel(*each) for name, each in drawn.items()}
-    units = {name: unit_of(each.fit, key) for name, (each, key, _) in drawn.items()}
+    units = {name: unit_of(each, key) for name, (each, key, _) in drawn.items()}
     both = clipped.maps._replace(
         keys=tuple(drawn),
         values=np.stack([each.maps.of(key) for each, key, _ in drawn.values()]),
         rows=np.stack([each.maps.of_rows(key) for each, key, _ in drawn.values()]),
     )
-    x, y = clipped.fit.data.axes
+    x, y = clipped.data.axes
     walk = Line([x[0], x[-1]], [y[row], y[row]], arrow=True)
     lines = [as_map(values)[row] for values in z]
     strip = walk_strip(x, lines, as_map(~empty)[row], f"Along x2 = {y[row]:.2f}")
@@ -279,21 +285,21 @@ def clipped_tail() -> ComputedStep:
 
 def rows_erased() -> ComputedStep:
     """Take an arc of the inner ring away."""
-    before, after = novelty_run(replace(ERASED, erased=())), novelty_run(ERASED)
+    before, after = novelty_view(replace(ERASED, erased=())), novelty_view(ERASED)
     novelty, knowledge, isolation = (
         change_of(before, after, key) for key in ("novelty", "knowledge", "isolation")
     )
-    moon = [change.words for change in changes_elsewhere(novelty_run(MOONS), _MOON_END)]
+    moon = [change.words for change in changes_elsewhere(novelty_view(MOONS), _MOON_END)]
     arc = squares_around(ERASED.erased)
-    called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
+    called = [predict_places(run.fit, run.data.grid[arc]) for run in (before, after)]
     share = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
     top = float(after.maps.of("novelty")[arc].max())
     notes = (
         "On the moons, when the rows at the end of one moon are gone, novelty "
         f"{moon[0]} on average there, and knowledge uncertainty {moon[1]}.",
-        f"{describe_erased(after.fit)} The isolation forest's score {isolation.words}. The highest "
-        f"z in the square is {digits(top)}. A change counts if it exceeds half of the score's "
-        "standard deviation over all training rows.",
+        f"{describe_erased(after.data)} The isolation forest's score {isolation.words}. The "
+        f"highest z in the square is {digits(top)}. A change counts if it exceeds half of the "
+        "score's standard deviation over all training rows.",
     )
     text = (
         "The outlined square loses its rows, and the forest is trained again. Answer first, then "

@@ -129,6 +129,10 @@ class Account:
     terms: tuple[str, ...] = ()  # of the glossary, below them
     departures: str  # a heading of docs/departures.md
     claims: Callable[[Any], Sequence[Claim]]
+    followed: Sequence[str] = ()  # knobs that the pictures follow while they are dragged
+    why: Callable[[Any], Rows] = _none
+    # `packed(run, keep)` returns the tables that the pictures find neighbours with, by name
+    packed: Callable[[Any, Keep], Mapping[str, bytes]] = lambda run, keep: {}
 
     def judge(self, run: Any) -> Sequence[Claim]:
         """The verdicts on the statements."""
@@ -144,7 +148,6 @@ class Drawn(Account):
     """An account whose pictures the page draws, and what is asked for behind them."""
 
     wait: float = 1.5  # seconds, in which the first fits come without a flash of progress
-    followed: Sequence[str] = ()  # knobs that the pictures follow while they are dragged
     # `behind(run, keep)` is asked for once the picture is drawn, in `slots`, and `join(run,
     # results, values, keep)` adds what came of it by slot. It is of the statements or of the
     # scores, where `beside` are knobs.
@@ -156,7 +159,6 @@ class Drawn(Account):
     behind_statements: bool = False
     beside: tuple[Knob, ...] = ()
     words: Callable[[Any], str]  # the pictures in words
-    why: Callable[[Any], Rows] = _none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,14 +171,10 @@ class Single(Drawn):
     fit: Callable[[Any], Any]
     stored: Callable[[Any], Any] = lambda settings: None
     quick: Callable[[Any], Any] | None = None
-    # `read(values)` returns the settings, where they are not those of the knobs alone
-    read: Callable[[SimpleNamespace], Any] | None = None
     # `look(fit, settings, keep)` returns the run, which is what today's view shows of a fit
     look: Callable[[Any, Any, Keep], Any]
     notes: Callable[[Any], Sequence[str]] = _none  # of a run, above the picture
     pictures: Callable[[Any, Sequence[LiveKnob]], Mapping[str, Section]]  # by their places' names
-    # `packed(run, keep)` returns the tables that the pictures find neighbours with, by name
-    packed: Callable[[Any, Keep], Mapping[str, bytes]] = lambda run, keep: {}
     # `checked(run)` returns what the statements depend on, where those of other settings than the
     # first wait for a button
     checked: Callable[[Any], Hashable] | None = None
@@ -233,7 +231,6 @@ class Experiment(SideBySide, Account):
     sheet: Callable[[Any, Sequence[Any], Sequence[LiveKnob]], PanelSheet]
     # `begin(sheet, run, values)` returns how a page with these values of its knobs begins
     begin: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
-    followed: bool = True  # whether the picture follows the sliders of a fit while they move
     closer: tuple[Closer, ...] = ()
 
 
@@ -309,6 +306,10 @@ def compared_sections(
     return account_sections(page, run, pictures, claims, trials, bool(run.fits))
 
 
+def _afresh(name: str, objects: Sequence[Any], settings: Hashable, make: Callable[[], T]) -> T:
+    return make()
+
+
 def in_order(rows: Rows) -> list[Section]:
     """The sections one after the other."""
     return [section for row in rows for section in (row if isinstance(row, tuple) else (row,))]
@@ -332,6 +333,11 @@ def experiment_sections(
         for each in page.closer:
             sheet = each.mark(sheet, values) if each.mark else sheet
             looks.append(replace(each.section(run, views, values), heading=each.fold.label))
-    first = Section(sheet=sheet, caption=f"{sheet.alt} {text_of(page.reading, run)}".strip())
-    pictures = [first, *(look for look in looks if look.sheet is not None)]
+    caption = f"{sheet.alt} {text_of(page.reading, run)}".strip()
+    tables = [*page.packed(run, _afresh).values()] if views else []
+    first = Section(sheet=sheet, caption=caption, tables=tables)
+    if not sheet.panels:
+        first = Section(text=sheet.note)
+    looks = [look for look in looks if look.sheet is not None]
+    pictures = [first, *looks, *(in_order(page.why(run)) if views else ())]
     return account_sections(page, run, pictures, claims, scored=bool(views))

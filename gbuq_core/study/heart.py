@@ -25,7 +25,7 @@ from gbuq_core.glossary import STD_CAVEAT, VIEWS
 from gbuq_core.settings import Codec, arguments, setting
 from gbuq_core.study.maps import Truth, as_unit, maps
 from gbuq_core.study.members import Fit, View, fit_members, view_members
-from gbuq_core.study.study import Claim, Code, Row, Run, Study
+from gbuq_core.study.study import Cell, Claim, Code, Row, Run, Study
 from gbuq_core.synthetic import HeartData, make_heart
 
 # --- Data -----------------------------------------------------------------------------------------
@@ -87,11 +87,19 @@ def problem_with_cells(cells: Collection[int]) -> str:
     return refusal_of_call(partial(make_painted_heart, 1, cells=tuple(cells)))
 
 
-def paint(settings: HeartSettings, chosen: Sequence[int]) -> tuple[str, str]:
+def paint(settings: HeartSettings, places: Sequence[Cell]) -> tuple[dict[str, str], str]:
     """A click empties or fills one cell. A drag empties cells with rows, or fills them all."""
+    chosen = [SIDE * row + column for row, column in places]
     filled = make_painted_heart(1, cells=settings.cells).in_support.ravel()
     painted = set(settings.cells) ^ set([cell for cell in chosen if filled[cell]] or chosen)
-    return write_cells(painted), problem_with_cells(painted)
+    problem = problem_with_cells(painted)
+    return {} if problem else {"cells": write_cells(painted)}, problem
+
+
+def offer_undo(run: Run) -> tuple[str, dict[str, dict[str, str]]]:
+    """A button while cells are painted."""
+    n = len(run.settings.cells)
+    return "", {f"Undo painting ({n} cell{'s' * (n > 1)})": {"cells": ""}} if n else {}
 
 
 # --- Settings -------------------------------------------------------------------------------------
@@ -448,8 +456,8 @@ HEART = Study(
             {"methods": ("virtual SGLB",)},
         ),
     ),
-    click=("cells", paint),
-    undo="painting",
+    click=paint,
+    undo=offer_undo,
     departures="Boosting",
     title="The heart",
     lead="Two features of nine levels. Hatched cells have no training rows. After Malinin, "

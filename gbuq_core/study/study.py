@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from pkgutil import resolve_name
 from string import Formatter
@@ -32,9 +32,10 @@ from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import NONE, csv_text, digits, megabytes, percent, short
 from gbuq_core.settings import bare, data_of, plan_of, sliders
-from gbuq_core.study.members import Fit, View
+from gbuq_core.study.members import Fit
 
 Numbers = Mapping[str, Any]  # of one method, by name: numbers, and words that sentences take
+Cell = tuple[int, int]  # the row and the column of a place in the picture
 Scores = Mapping[str, Numbers]  # by method; "" names those of all methods together
 STORED = Path(__file__).parent / "stored"  # a folder an experiment
 
@@ -68,11 +69,12 @@ class Run:
     study: Study
     settings: Any
     data: Any
-    views: tuple[View, ...]
+    views: tuple[Any, ...]  # a `View`, or a record of the study's own with its `fit` and `method`
     notes: Mapping[str, str] = field(default_factory=dict)  # of all methods in a picture of curves
+    measured: tuple[Numbers, ...] = ()  # of each fit, once it is there
 
     @property
-    def fits(self) -> tuple[Fit, ...]:
+    def fits(self) -> tuple[Any, ...]:
         """What the views are of."""
         return tuple(view.fit for view in self.views)
 
@@ -178,10 +180,20 @@ class Study:
     settings: type
     methods: Mapping[str, Any]  # from each method's key to an object with its `label`
     data: Callable[[Any], Any]  # of settings: rows and truth
-    fit: Callable[[Any], Fit]  # of a plan: settings of one method
-    view: Callable[[Fit, Any], View]  # of a fit and today's settings; trains nothing
+    fit: Callable[[Any], Any]  # of a plan, settings of one method: a `Fit`, or one of a `kind`
+    view: Callable[[Any, Any], Any]  # of a fit and today's settings; trains nothing
     viewed: tuple[str, ...]  # names of the settings that a view depends on besides its fit
+    dragged: tuple[str, ...] = ()  # those of them that the picture follows while they are dragged
+    measure: Callable[[Any], Numbers] | None = None  # of a fit: what no picture waits for
+    # What is stored: fits of a `kind`, as `store(fit)` makes them; `asks` are names of settings for
+    # whose view a fit needs its model, which a stored one lacks
+    kind: type = Fit
+    store: Callable[[Any], Any] = lambda fit: fit
+    asks: tuple[str, ...] = ()
+    beginning: Any = None  # the settings of a bare address, if these are not the defaults
+    admit: Callable[[Any], Any] = lambda settings: settings  # what of settings is fitted
     why_not: Callable[[Any], str] = lambda plan: ""  # why a plan cannot be fitted
+    warn: Callable[[Any], str] = lambda view: ""  # what went wrong in a view
     picture: Callable[[Run, Sequence[LiveKnob]], PanelSheet | Curves]
     curves: bool = False  # whether it is one of curves over one x axis
     together: bool = False  # whether curves of all methods open the page, not those of the first
@@ -197,19 +209,26 @@ class Study:
     # The picture in words: `said` once, `said_of` of each method
     said: str
     said_of: Sequence[str]
-    columns: Callable[[Run], Mapping[str, Any]]  # places and truth, for the CSV file
+    # Columns of the CSV files: `columns` of places and truth, which the views follow, or `files` by
+    # what they hold
+    columns: Callable[[Run], Mapping[str, Any]] = lambda run: {}
+    files: Mapping[str, Callable[[Run], Mapping[str, Any]]] = field(default_factory=dict)
     copied: Callable[[Any], Code]  # of settings
-    reading: str = ""  # how the picture is read
+    reading: str | Callable[[Run], str] = ""  # how the picture is read
+    about: Callable[[Run], str] = lambda run: ""  # of which settings the verdicts are
+    # Tables that the browser draws the picture anew with: `packed(run, keep)`, by name
+    packed: Callable[[Run, Keep], Mapping[str, bytes]] = lambda run, keep: {}
     closer: tuple[Closer, ...] = ()  # closer looks, with knobs of their own
     why: Callable[[Run], Rows] = lambda run: ()  # those without
     first: tuple[str, ...]  # knobs at the picture
-    maps: tuple[str, ...] = ()  # titles of truths that may stand beside a map
+    maps: tuple[str, ...] = ()  # titles of truths that may stand beside a map, or of all maps
+    by_kind: bool = True  # whether each method has maps of total, data and knowledge uncertainty
     presets: Sequence[tuple[str, Mapping[str, Any], str]] = ()
     story: Sequence[tuple[str, Mapping[str, Any]]] = ()  # of present mode
-    # `click`: the setting that cells in the picture change, and `change(settings, cells)`, which
-    # returns its new text or says why there is none; `undo` names what is undone
-    click: tuple[str, Callable[[Any, Sequence[int]], tuple[str, str]]] | None = None
-    undo: str = ""
+    # `click(settings, cells)` returns what (row, column) cells in the picture set, by knob, and why
+    # they set no more; `undo(run)` what was done so, and buttons: a label and what it sets
+    click: Callable[[Any, Sequence[Cell]], tuple[Mapping[str, Any], str]] | None = None
+    undo: Callable[[Run], tuple[str, Mapping[str, Mapping[str, Any]]]] = lambda run: ("", {})
     equations: str  # Markdown, with LaTeX between $$
     terms: tuple[str, ...] = ()  # of the glossary, below them
     departures: str  # a heading of docs/departures.md
@@ -220,15 +239,16 @@ class Study:
     bits: int = BITS  # of numbers with a fraction in the stored fits
     # What a page asks of every account, and this one has none of
     done, wait = "Fitted", 1.5
-    inside, beside, trials, slots, behind_statements = None, (), (), (), False
+    inside, beside, trials = None, (), ()
 
     def plan(self, settings: Any, method: str) -> Any:
         """What the fit of a method depends on."""
-        return plan_of(settings, method)
+        admitted = self.admit(settings)
+        return plan_of(admitted, method if hasattr(settings, "methods") else "")
 
     def chosen(self, settings: Any) -> Sequence[str]:
-        """The methods that the reader chose."""
-        return settings.methods
+        """The methods that the reader chose; all of a study whose settings name none."""
+        return getattr(settings, "methods", tuple(self.methods))
 
     def depends(self, fit: Fit, settings: Any) -> Hashable:
         """What a view depends on besides its fit."""
@@ -237,16 +257,23 @@ class Study:
     @cached_property
     def opening(self) -> Opening:
         """The fits that the page opens with, which are stored."""
-        first = self.settings()
+        first = self.first_settings
         return Opening(
             name=self.name,
             folder=STORED,
-            kind=Fit,
-            make=self.fit,
-            plans=lambda: [self.plan(first, method) for method in first.methods],
+            kind=self.kind,
+            make=lambda plan: self.store(self.fit(plan)),
+            plans=lambda: [self.plan(first, method) for method in self.chosen(first)],
             afresh=lambda plan: {"plan": plan},
+            first=first if self.asks else None,
+            depends=lambda settings: tuple(getattr(settings, name) for name in self.asks),
             bits=self.bits,
         )
+
+    @property
+    def first_settings(self) -> Any:
+        """The settings that the page opens with."""
+        return self.settings() if self.beginning is None else self.beginning
 
     @cached_property
     def seeds(self) -> SeedStudy:
@@ -256,22 +283,23 @@ class Study:
             folder=STORED,
             fit=self.run,
             claims=self.judge,
-            first=self.settings(),
+            first=self.first_settings,
         )
 
-    def gather(self, settings: Any, views: Sequence[View]) -> Run:
+    def gather(self, settings: Any, views: Sequence[Any]) -> Run:
         """The views with the data of the settings, which are there before any of them."""
         return Run(self, settings, self.data(settings), tuple(views))
 
     def run(self, settings: Any = None) -> Run:
         """Fit the methods one after the other, and view them."""
-        settings = self.settings() if settings is None else settings
-        views = []
-        with stage(max(1, len(settings.methods))):
-            for method in settings.methods:
+        settings = self.first_settings if settings is None else settings
+        views, measured, methods = [], [], self.chosen(settings)
+        with stage(max(1, len(methods))):
+            for method in methods:
                 with stage(1, span=1):
                     views.append(self.view(self.fit(self.plan(settings, method)), settings))
-        return self.gather(settings, views)
+                    measured += [self.measure(views[-1].fit)] if self.measure else []
+        return replace(self.gather(settings, views), measured=tuple(measured))
 
     def judge(self, run: Run) -> tuple[Verdict, ...]:
         """The claims, of the settings without what is only drawn."""
@@ -297,7 +325,7 @@ class Study:
         ]
         return " ".join(filter(None, words))
 
-    def sheet(self, run: Run, views: Sequence[View], knobs: Sequence[LiveKnob]) -> PanelSheet:
+    def sheet(self, run: Run, views: Sequence[Any], knobs: Sequence[LiveKnob]) -> PanelSheet:
         """The picture of these views, which may be of earlier settings, and the run in words."""
         sheet = self.picture(replace(run, views=tuple(views)), knobs)
         assert isinstance(sheet, PanelSheet)
@@ -308,20 +336,28 @@ class Study:
         return replace(sheet, quiet=True)
 
     def scores(self, run: Run) -> list[Section]:
-        """The scorecard: a line a number and a column a method, so that it fits a phone."""
-        numbers = [run.numbers[view.method] for view in run.views]
+        """The scorecard: a line a number and a column a method, or a line each of many methods."""
+        numbers = [each for key, each in run.numbers.items() if key]
         sections = []
         for heading, rows in self.scorecard.items():
             lines = [(run.numbers[""].get("corner", ""), *(str(each["label"]) for each in numbers))]
             for row in rows:
                 values = [each.get(row.number, math.nan) for each in numbers]
-                lines.append((row.label, *(_Words().format_field(v, row.form) for v in values)))
+                if any(map(_is_known, values)):
+                    lines.append((row.label, *(_Words().format_field(v, row.form) for v in values)))
+            if len(numbers) > len(rows):
+                lines = [*zip(*lines, strict=True)]
             sections.append(Section(heading=heading, table=lines))
         return [replace(sections[0], caption=fill(self.caption, run.numbers[""])), *sections[1:]]
 
     def tables(self, run: Run) -> Mapping[str, Callable[[Run], str]]:
         """The CSV files, by what they hold."""
-        return {"Data": self.places_csv, **({"Rows": self.rows_csv} if self.curves else {})}
+        own = {name: partial(self._own_csv, name) for name in self.files}
+        rows = {"Rows": self.rows_csv} if self.curves else {}
+        return own or {"Data": self.places_csv, **rows}
+
+    def _own_csv(self, name: str, run: Run) -> str:
+        return _columns_csv(self.files[name](run))
 
     def places_csv(self, run: Run) -> str:
         """One line a place: truth, then every method's mean, variances and scores."""
@@ -331,7 +367,7 @@ class Study:
             columns |= {
                 f"{view.method}_{name}": at for name, at in (parts | {**view.last.scores}).items()
             }
-        return csv_text([*columns], zip(*map(np.ravel, columns.values()), strict=True))
+        return _columns_csv(columns)
 
     def rows_csv(self, run: Run) -> str:
         """The training rows."""
@@ -353,11 +389,48 @@ class Study:
             lines += [f'uncertainty["{label}"] = {parts}']
         return "\n".join(lines) + "\n" + _PRINTED
 
-    def about(self, run: Run) -> str:
-        """Of which settings the verdicts are."""
+    def silence(self, run: Run) -> str:
+        """Why there are no verdicts."""
+        return "The statements are being checked." if self.measure and not run.measured else ""
+
+    def remark(self, run: Run) -> str:
+        """What is said below the verdicts."""
         return ""
 
-    silence = remark = numbers = about
+    numbers = remark
+
+    # What no picture waits for
+
+    @property
+    def behind_statements(self) -> bool:
+        """Whether the claims wait for it."""
+        return self.measure is not None
+
+    @property
+    def slots(self) -> Sequence[str]:
+        """Where it is asked for."""
+        return [f"measured-{method}" for method in self.methods] if self.measure else []
+
+    def behind(self, run: Run, keep: Keep) -> Sequence[Work]:
+        """The measurement of each fit; a stored fit may have it."""
+        if self.measure is None:
+            return ()
+        return [
+            Work(
+                f"measured-{view.method}",
+                (self.name, "measured", view.fit.plan),
+                partial(self.measure, view.fit),
+                "The paper's statements",
+                getattr(view.fit, "measured", None),
+            )
+            for view in run.views
+        ]
+
+    def join(self, run: Run, results: Mapping[str, Any], values: Any, keep: Keep) -> Run:
+        """The run with what was measured of all its fits."""
+        slots = [f"measured-{view.method}" for view in run.views]
+        there = tuple(results[slot] for slot in slots if slot in results)
+        return replace(run, measured=there) if len(there) == len(slots) else run
 
     # Curves: what a page asks
 
@@ -369,7 +442,7 @@ class Study:
     @property
     def followed(self) -> Sequence[str]:
         """The knobs that the picture follows while they are dragged."""
-        return sliders(self.settings)
+        return (*sliders(self.settings), *self.dragged)
 
     def rows(self, settings: Any) -> Hashable:
         """What the picture's rows depend on."""
@@ -379,7 +452,7 @@ class Study:
         """Whether stored fits are not enough."""
         return False
 
-    def say_at_hand(self, settings: Any, views: Sequence[View]) -> str:
+    def say_at_hand(self, settings: Any, views: Sequence[Any]) -> str:
         """The answer while something is dragged."""
         return self.say_answer(self.gather(settings, views))
 
@@ -403,19 +476,11 @@ class Study:
         return figure
 
     def join_views(
-        self, settings: Any, fits: Sequence[Fit], views: Sequence[View], keep: Keep
+        self, settings: Any, fits: Sequence[Any], views: Sequence[Any], keep: Keep
     ) -> Run:
         """What belongs to these settings."""
         methods = tuple(view.method for view in views)
         return self.gather(replace(settings, methods=methods), views)
-
-    def behind(self, run: Run, keep: Keep) -> Sequence[Work]:
-        """What no picture waits for."""
-        return ()
-
-    def join(self, run: Run, results: Mapping[str, Any], values: Any, keep: Keep) -> Run:
-        """The run with what came of it."""
-        return run
 
     def look(self, *of: Any) -> Rows:
         """What asks the models."""
@@ -427,15 +492,15 @@ class Study:
         """Outcomes of seeds that a run has itself."""
         return ()
 
-    def warn(self, view: View) -> str:
-        """What went wrong in a view."""
-        return ""
-
 
 _PRINTED = """
 for name, parts in uncertainty.items():
     print(name, *(f"{part} {values.mean():.3g}" for part, values in parts.items()), sep=", ")
 """
+
+
+def _columns_csv(columns: Mapping[str, Any]) -> str:
+    return csv_text([*columns], zip(*map(np.ravel, columns.values()), strict=True))
 
 
 def study_of(name: str) -> Study:

@@ -27,7 +27,7 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import format_bytes
 from gbuq_core.settings import from_values, plan_of
 from gbuq_core.study.study import Study
-from pages._ui.controls import draw_fold, draw_knob
+from pages._ui.controls import draw_fold
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show_progress
 from pages._ui.kept import kept, last_kept
@@ -38,6 +38,7 @@ from pages._ui.notices import show_notice
 from pages._ui.sections import Acts, draw_rows, draw_section
 from pages._ui.side_by_side import (
     Shown,
+    ask_behind,
     list_costs,
     plan_requests,
     say_what_is_missing,
@@ -45,7 +46,6 @@ from pages._ui.side_by_side import (
     view_answers,
 )
 from pages._ui.skeleton import (
-    COMPARE,
     FOLLOWS,
     PAPER,
     WHY,
@@ -58,11 +58,6 @@ from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
 Hold = Callable[[Any, Curves, bool], Mapping[str, Any]]
-_BESIDE_WIDTH = 220  # pixels
-
-
-def _same(given: Any) -> Any:
-    return given
 
 
 def _nothing(*given: Any) -> Mapping[str, Any]:
@@ -92,40 +87,29 @@ def _show_single(
     state: PageState,
     keys: Sequence[str],
     acts: Callable[[Any], Acts] = _nothing,
-    admit: Callable[[Any], Any] = _same,
-    below: Callable[[Skeleton, Any], None] | None = None,
     below_why: Callable[[Any], None] | None = None,
 ) -> None:
     """One fit.
 
-    ``acts(run)`` says what can be done in its figures, by their places. ``admit(settings)`` says
-    what is wrong with settings and returns those to be shown, or None. ``below(page, run)`` draws
-    what belongs to the picture, ``below_why(run)`` what stands in Why.
+    ``acts(run)`` says what can be done in its figures, by their places, and ``below_why(run)``
+    draws what stands in Why.
     """
     surface = [OPEN] * (OPEN in state.knobs)
     page, values, settings = open_account(record, state, keys, folds_of(surface))
-    run = None
     with page.notices:
-        settings = admit(record.read(values) if record.read else settings)
-        if settings is not None:
-            request = _single_request(record, settings)
-            (answer,) = ask([request], record.wait, others=record.slots)
-            run = _look_at(record, settings, answer)
+        (answer,) = ask([_single_request(record, settings)], record.wait, others=record.slots)
+        run = _look_at(record, settings, answer)
     with page.progress:
-        if settings is not None:
-            show_progress([answer])
-            if run is not None and record.quick is None and not answer.fresh:
-                st.caption("The picture still shows the previous settings, and so do the scores.")
+        show_progress([answer])
+        if run is not None and record.quick is None and not answer.fresh:
+            st.caption("The picture still shows the previous settings, and so do the scores.")
     if run is None:
         page.explain(record)
         return
     with page.picture:
         draw = partial(_draw_single, page, record, state, run, acts)
         follow(state, values, record.followed, draw)
-    run = _ask_behind(page, record, run, values, answer.fresh, (record.name,))
-    if below is not None:
-        with page.picture:
-            below(page, run)
+    run = ask_behind(page, record, run, values, answer.fresh, (record.name,))
     knobs = live_knobs(state, values)
     if surface:
         with page.fold(WHY):
@@ -197,7 +181,7 @@ def show_compared(
     fresh = [each for each in shown if each.fresh]
     fits, views = [each.fit for each in fresh], [each.view for each in fresh]
     run = record.join_views(settings, fits, views, kept)
-    run = _ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
+    run = ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
     ready = record.chosen(run.settings)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
@@ -302,40 +286,6 @@ def open_compared(
     return figure if asked and not record.together and len(chosen) != 1 else figure.quiet
 
 
-def _ask_behind(
-    page: Skeleton, record: Drawn | Study, run: Any, values: Any, start: bool, slots: Sequence[str]
-) -> Any:
-    """The run with what does not keep its picture waiting."""
-    works = record.behind(run, kept) if start else ()
-    requests = [
-        Request(
-            work.slot,
-            work.key,
-            in_thread(work.make),
-            work.label,
-            stored=None if work.stored is None else lambda work=work: work.stored,
-        )
-        for work in works
-    ]
-    answers = ask(requests, others=slots)
-    with page.fold(PAPER if record.behind_statements else COMPARE):
-        named = [each for each in answers if each.request.label]
-        for each in named:
-            if each.error:
-                show_notice(f"{each.request.label}: {each.error}", each.slot, tone="error")
-        show_progress([each for each in named if each.state != "done"], "-behind")
-        beside = {}
-        for knob in record.beside:
-            with st.container(width=_BESIDE_WIDTH):
-                beside[knob.key] = draw_knob(knob)
-    values = SimpleNamespace(**{**vars(values), **beside})
-    results = {each.slot: each.result for each in answers if each.fresh and not each.error}
-    name = f"{record.name}-behind"
-    if start:
-        kept(name, [*results.values()], tuple(results), lambda: results)
-    return record.join(run, results if start else last_kept(name) or {}, values, kept)
-
-
 def _tell_drawn(
     page: Skeleton,
     record: Drawn | Study,
@@ -408,7 +358,6 @@ def _draw_single(
     page.place_verdict(moving)
     if moving:
         settings = from_values(record.settings, vars(values))
-        settings = record.read(values) if record.read else settings
         request = _single_request(record, settings, quick=True)
         (answer,) = ask([request], LIVE_SECONDS, others=record.slots)
         if answer.result is not None:

@@ -11,16 +11,18 @@ import streamlit as st
 from gbuq_core.experiments.experiment import Closer, Experiment, experiment_sections
 from gbuq_core.figures.canvas.live import MAP
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.settings import bare, from_values, sliders
+from gbuq_core.settings import bare, from_values
+from gbuq_core.study.study import Study
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.live import live_knobs, send_members, turning
+from pages._ui.live import live_knobs, send_members, send_tables, turning
 from pages._ui.live_sliders import LIVE_SECONDS, follow
-from pages._ui.sections import draw_section
+from pages._ui.sections import draw_rows, draw_section
 from pages._ui.side_by_side import (
     Shown,
+    ask_behind,
     list_costs,
     plan_requests,
     say_stale,
@@ -35,7 +37,7 @@ _SLIDER_WIDTH, _BOX_WIDTH = 340, 130  # pixels
 
 
 def show_maps(
-    record: Experiment,
+    record: Experiment | Study,
     state: PageState,
     keys: Sequence[str],
     on_select: Callable[[CanvasEvent], None] | None = None,
@@ -52,14 +54,14 @@ def show_maps(
     page, values, settings = open_account(record, state, keys, folds_of(looks))
     whole = any(closer.whole and getattr(values, closer.fold.key) for closer in record.closer)
     requests = plan_requests(record, settings, whole)
-    answers = ask(requests, wait_seconds)
+    behind = isinstance(record, Study)
+    others = record.slots if behind else ()
+    answers = ask(requests, wait_seconds, others=others)
     shown = view_answers(record, settings, answers)
     of_now = [each for each in shown if each.fresh]
     fresh = [each.view for each in of_now]
     now = record.gather(settings, fresh)
     done = all(answer.state in ("done", "failed") for answer in answers)
-    run, views = _settled(record, now, fresh, done)
-    claims = kept(f"{record.name}-claims", views, bare(run.settings), lambda: record.judge(run))
     sheet = _sheet_of(record, state, values, shown)
     with page.notices:
         say_what_is_missing(record, settings, shown)
@@ -73,22 +75,31 @@ def show_maps(
         page.place_verdict(moving)
         if moving:
             wanted = from_values(record.settings, vars(moment))
-            moved = view_answers(record, wanted, ask(plan_requests(record, wanted), LIVE_SECONDS))
+            asked = ask(plan_requests(record, wanted), LIVE_SECONDS, others=others)
+            moved = view_answers(record, wanted, asked)
             drawn = _sheet_of(record, state, moment, moved)
             all_fresh = all(each.fresh or each.problem for each in moved)
             of_moment = [each for each in moved if each.fresh]
             page.say_verdict(record.say_answer(_answered(record, moment, of_moment)) or FOLLOWS, ())
         kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
+        if not drawn.panels:
+            st.text(drawn.note)
+            return all_fresh
         canvas(drawn, record.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
         return all_fresh
 
     with page.picture:
         if record.followed:
-            follow(state, values, sliders(record.settings), draw)
+            follow(state, values, record.followed, draw)
         else:
             draw(values, False)
         if below is not None:
             below(now)
+    if behind:
+        now = ask_behind(page, record, now, values, True, [each.slot for each in answers])
+    run, views = _settled(record, now, fresh, done)
+    told_of = [*views, *(run.measured if behind else ())]
+    claims = kept(f"{record.name}-claims", told_of, bare(run.settings), lambda: record.judge(run))
     if run.settings != settings:
         with page.fold(COMPARE):
             st.caption("The scores below still belong to the previous settings.")
@@ -99,6 +110,8 @@ def show_maps(
             look = st.fragment(_look_closer) if closer.alone else _look_closer
             looked_at = [each.view for each in (made if closer.whole else seen)]
             look(record, state, closer, now, looked_at, values)
+        if fresh:
+            draw_rows(record.why(now), f"{record.name}-why")
         if OPEN in state.knobs:
             show_surface(lambda: sheet)
     page.tell(
@@ -114,9 +127,10 @@ def show_maps(
         costs=list_costs(record, shown),
     )
     send_members(sheet.live, record.name)
+    send_tables(record.name, record.packed(now, kept) if fresh else {})
 
 
-def _answered(record: Experiment, values: SimpleNamespace, shown: Sequence[Shown]) -> Any:
+def _answered(record: Experiment | Study, values: SimpleNamespace, shown: Sequence[Shown]) -> Any:
     """The run with the method first whose map is shown: the answer is on that one."""
     method = str(getattr(values, MAP, "")).rpartition(": ")[0]
     first = sorted(shown, key=lambda each: each.answer.request.label != method)
@@ -124,16 +138,19 @@ def _answered(record: Experiment, values: SimpleNamespace, shown: Sequence[Shown
     return record.gather(settings, [each.view for each in first])
 
 
-def _settled(record: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
+def _settled(
+    record: Experiment | Study, now: Any, views: Sequence[Any], done: bool
+) -> tuple[Any, Any]:
     """The last run whose fits were all done, with its views: what is said stays meanwhile."""
     name = f"{record.name}-settled"
     if done:
-        return kept(name, views, now.settings, lambda: (now, views))
+        objects = [*views, *(now.measured if isinstance(record, Study) else ())]
+        return kept(name, objects, now.settings, lambda: (now, views))
     return last_kept(name) or (now, views)
 
 
 def _look_closer(
-    record: Experiment,
+    record: Experiment | Study,
     state: PageState,
     closer: Closer,
     run: Any,
@@ -164,7 +181,7 @@ def _look_closer(
 
 
 def _sheet_of(
-    record: Experiment, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
+    record: Experiment | Study, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
 ) -> PanelSheet:
     """What there is to draw, the last good maps included."""
     settings = from_values(record.settings, vars(values))

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.experiment import Compared, SeenMethod, SideBySide
+from gbuq_core.experiments.experiment import Compared, Drawn, SeenMethod, SideBySide
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import with_fit
-from pages._ui.jobs_glue import Answer, Request, in_thread
-from pages._ui.kept import keep_only, kept
+from gbuq_core.study.study import Study
+from pages._ui.controls import draw_knob
+from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
+from pages._ui.kept import keep_only, kept, last_kept
 from pages._ui.notices import show_notice
+from pages._ui.skeleton import COMPARE, PAPER, Skeleton
 
+_BESIDE_WIDTH = 220  # pixels
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a method without a view
 
 
@@ -115,13 +120,13 @@ def say_what_is_missing(record: SideBySide, settings: Any, shown: Sequence[Shown
     """Notices about methods without a view, and what is to be done without any."""
     for place, text in enumerate(list_refusals(record, settings)):
         show_notice(text, f"refused-{place}", tone="error")
+    several = len(record.methods) > 1
     for each in shown:
+        said = f"{each.answer.request.label}: " if several else ""
         if each.problem:
-            text = f"{each.answer.request.label}: {each.problem}"
-            show_notice(text, each.answer.slot, tone="error")
-    for each in shown:
-        if each.fresh and (text := record.warn(each.view)):
-            show_notice(f"{each.answer.request.label}: {text}", each.answer.slot)
+            show_notice(f"{said}{each.problem}", each.answer.slot, tone="error")
+        elif each.fresh and (text := record.warn(each.view)):
+            show_notice(f"{said}{text}", each.answer.slot)
     if record.invitation and not record.chosen(settings):
         st.text(record.invitation)
 
@@ -131,3 +136,37 @@ def say_stale(shown: Sequence[Shown]) -> None:
     old = [each.answer.request.label for each in shown if each.view is not None and not each.fresh]
     if old:
         st.caption(f"Still the previous settings: {', '.join(old)}.")
+
+
+def ask_behind(
+    page: Skeleton, record: Drawn | Study, run: Any, values: Any, start: bool, slots: Sequence[str]
+) -> Any:
+    """The run with what does not keep its picture waiting."""
+    works = record.behind(run, kept) if start else ()
+    requests = [
+        Request(
+            work.slot,
+            work.key,
+            in_thread(work.make),
+            work.label,
+            stored=None if work.stored is None else lambda work=work: work.stored,
+        )
+        for work in works
+    ]
+    answers = ask(requests, others=slots)
+    with page.fold(PAPER if record.behind_statements else COMPARE):
+        named = [each for each in answers if each.request.label]
+        for each in named:
+            if each.error:
+                show_notice(f"{each.request.label}: {each.error}", each.slot, tone="error")
+        show_progress([each for each in named if each.state != "done"], "-behind")
+        beside = {}
+        for knob in record.beside:
+            with st.container(width=_BESIDE_WIDTH):
+                beside[knob.key] = draw_knob(knob)
+    values = SimpleNamespace(**{**vars(values), **beside})
+    results = {each.slot: each.result for each in answers if each.fresh and not each.error}
+    name = f"{record.name}-behind"
+    if start:
+        kept(name, [*results.values()], tuple(results), lambda: results)
+    return record.join(run, results if start else last_kept(name) or {}, values, kept)

@@ -31,16 +31,19 @@ _EVERY = replace(
 @cache
 def state_of(study: Study) -> PageState:
     """The page's knobs, presets and story, as the address has them."""
-    names = (*study.maps, *names_of_kinds(method.label for method in study.methods.values()))
-    drawn = (COLOURS, FOCUS, EVERY, map_knob(names), *SURFACE)
+    labels = [method.label for method in study.methods.values()] if study.by_kind else []
+    names = (*study.maps, *names_of_kinds(labels))
+    drawn = (*((COLOURS,) if study.by_kind else ()), FOCUS, EVERY, map_knob(names), *SURFACE)
     if study.curves:
         drawn = () if study.together else (_EVERY,)
+    usual, first = to_values(study.settings()), to_values(study.first_settings)
     return PageState(
         key=study.name,
         knobs=(*knobs_of(study.settings), *drawn),
         presets=tuple(Preset(*preset) for preset in study.presets),
         picture=(study.name,),
         story=tuple(Step(*step) for step in study.story),
+        opening={key: value for key, value in first.items() if value != usual[key]},
     )
 
 
@@ -57,19 +60,16 @@ def show_study(study: Study) -> None:
 
 
 def _click(study: Study, event: CanvasEvent) -> None:
-    """Cells that were clicked or dragged over set a knob. Streamlit calls this before the page."""
+    """Cells that were clicked or dragged over set knobs. Streamlit calls this before the page."""
     assert study.click is not None
-    name, change = study.click
-    knob = find_knob(state_of(study).knobs, name)
-    typed = st.session_state.get(name, knob.default)
-    settings = from_values(study.settings, {} if problem_with(knob, typed) else {name: typed})
-    width = study.data(settings).in_support.shape[1]
+    knobs = knobs_of(study.settings)
+    typed = {knob.key: st.session_state.get(knob.key, knob.default) for knob in knobs}
+    held = {knob.key: typed[knob.key] for knob in knobs if not problem_with(knob, typed[knob.key])}
     cells = [event.clicked[1:]] if event.clicked else event.dragged
-    text, problem = change(settings, [width * row + column for row, column in cells])
+    values, problem = study.click(from_values(study.settings, held), cells)
+    st.session_state.update(values)
     if problem:
         st.toast(problem)
-    else:
-        st.session_state[name] = text
 
 
 def _hold_border(study: Study, settings: Any, figure: Curves, done: bool) -> dict[str, Any]:
@@ -100,9 +100,13 @@ def _hold_border(study: Study, settings: Any, figure: Curves, done: bool) -> dic
 
 
 def _offer_undo(study: Study, run: Run) -> None:
-    """A button while the picture's knob has something to undo."""
-    name = study.click[0] if study.click else ""
-    if cells := getattr(run.settings, name):
-        label = f"Undo {study.undo} ({len(cells)} cell{'s' * (len(cells) > 1)})"
-        bare = {name: to_values(study.settings())[name]}
-        st.button(label, key="_undo", on_click=st.session_state.update, args=(bare,))
+    """Buttons while what clicks have set can be undone."""
+    text, buttons = study.undo(run)
+    if not buttons:
+        return
+    with st.container(horizontal=True, key=f"{study.name}-undo"):
+        if text:
+            st.text(text)
+        for number, (label, values) in enumerate(buttons.items()):
+            key = "_undo" + "-" * number
+            st.button(label, key=key, on_click=st.session_state.update, args=(values,))

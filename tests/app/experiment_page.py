@@ -3,17 +3,17 @@
 from gbuq_core.experiments.gaussians.fit import count_runs
 from gbuq_core.experiments.heteroscedastic.fit import count_fits as heteroscedastic_fits
 from gbuq_core.experiments.neighbours.fit import count_fits as neighbours_fits
-from gbuq_core.experiments.novelty.fit import count_fits as novelty_fits
 from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.experiments.spiral.fit import count_fits as spiral_fits
 from gbuq_core.experiments.two_clocks.fit import count_fits as two_clocks_fits
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.members import count_fits as study_fits
+from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.novelty_maps import count_fits as novelty_fits
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
-from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
@@ -25,8 +25,8 @@ from tests.app.waiting import run_when_done
 STATES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND)),
-        *(SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS),
+        *map(state_of, (HEART, BEYOND, NOVELTY)),
+        *(SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, TWO_CLOCKS),
     )
 }
 SMALL = {

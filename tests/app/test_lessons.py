@@ -19,7 +19,6 @@ from pages._ui.knobs import read_knob
 from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
-from pages._ui.novelty import controls as novelty_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.study import state_of
@@ -33,13 +32,15 @@ from tests.figure_readers import decode_sheet
 
 HEART = load_lessons()[0]
 CONTROLS = {
-    **{name: SimpleNamespace(STATE=state_of(study_of(name))) for name in ("heart", "beyond")},
+    **{
+        name: SimpleNamespace(STATE=state_of(study_of(name)))
+        for name in ("heart", "beyond", "novelty")
+    },
     "gaussians": gaussians_controls,
     "spiral": spiral_controls,
     "neighbours": neighbours_controls,
     "soft_trees": soft_trees_controls,
     "heteroscedastic": heteroscedastic_controls,
-    "novelty": novelty_controls,
     "two_clocks": two_clocks_controls,
     "your_data": your_data_controls,
 }

@@ -1,23 +1,19 @@
 """Novelty maps through AppTest: every control, clicks that erase rows, links, states."""
 
 import re
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.novelty.erasing import read_places
-from gbuq_core.experiments.novelty.fit import ranks_of, run_novelty
-from gbuq_core.experiments.novelty.look import explain_place
-from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.scores import answer_novelty, describe_novelty
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
+from gbuq_core.study.novelty import NOVELTY, explain_place
+from gbuq_core.study.novelty_maps import SCORES, NoveltySettings, ranks_of
+from pages._ui import study
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
-from pages._ui.novelty import controls
-from pages._ui.novelty.controls import STATE, choose
+from pages._ui.study import state_of
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
     move,
@@ -38,31 +34,31 @@ DEFAULT_TITLES = [
 
 @pytest.fixture(scope="module")
 def run():
-    return run_novelty(NoveltySettings(rows=200, trees=10))
+    return NOVELTY.run(NoveltySettings(rows=200, trees=10))
 
 
 def test_maps_numbers_and_words_are_those_of_the_experiment_and_a_place_is_explained(run):
     at = open_page("novelty", column="10", row="55")
     assert titles(at) == DEFAULT_TITLES
-    maps = sheet(at, "novelty")
+    maps, (view,) = sheet(at, "novelty"), run.views
     assert unnamed(maps) == set()
     for title, values in zip(DEFAULT_TITLES[:-1], maps.values, strict=False):
-        key = next(k for k, m in METHODS.items() if m.label == title)
-        shown = ranks_of(run.maps, key).reshape(60, 60)
+        key = next(k for k, m in SCORES.items() if m.label == title)
+        shown = ranks_of(view.maps, key).reshape(60, 60)
         np.testing.assert_allclose(values[0], shown, rtol=1e-6)  # travels as float32
-    spread = run.view.disagreement.spread.reshape(60, 60)
+    spread = view.apart.spread.reshape(60, 60)
     np.testing.assert_allclose(maps.values[-1][0], spread, rtol=1e-6, atol=1e-5)
     assert {panel["unit"] for panel in maps.header["panels"][:-1]} == {"% of cells below"}
-    assert describe_novelty(run.fit, run.maps, run.view) in words(at)
+    assert NOVELTY.describe(run) in words(at)
     assert "| Score |" in table(at, "| Score | AUROC")
-    x, y = run.fit.data.axes
-    look = explain_place(run.fit, run.maps, run.settings, (float(x[9]), float(y[54])))
+    x, y = view.data.axes
+    look = explain_place(view, (float(x[9]), float(y[54])))
     assert f"At {look.title}: what makes it new" in [head.value for head in at.subheader]
     lines = table(at, "| Score | Value").splitlines()
     assert len(lines) == 2 + len(look.values)
     assert all(line.count("|") - line.count("\\|") == 5 for line in lines)
     assert any("| Data uncertainty (variance of p) |" in line for line in lines)
-    most = run.maps.of("data").max()  # impossible for a probability, which is said
+    most = view.maps.of("data").max()  # impossible for a probability, which is said
     assert most > 0.25
     assert any(f"reaches {short(most, 2)} on this map" in caption.value for caption in at.caption)
     (strip,) = sheet(at, "trees").header["strips"]
@@ -98,74 +94,51 @@ def test_a_table_has_its_two_columns_and_no_truth():
     assert not at.exception
 
 
-def click(run, **event):
-    """What a click or a drag on a map leaves in the session: AppTest has no browser."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(controls, "st", st := SimpleNamespace(session_state={}, toasts=[]))
-        st.toast = st.toasts.append
-        choose(run, CanvasEvent(**event))
-    return st.session_state, st.toasts
-
-
-def test_a_click_erases_the_rows_around_a_place_and_looks_at_it(run):
+def test_a_click_sets_the_place_and_says_why_it_erases_nothing():
+    """AppTest has no browser: what a click on a map leaves in the session."""
     row, column = PLACE
-    here = {"row": row + 1.0, "column": column + 1.0}
-    assert click(run, clicked=(2, row, column)) == ({**here, "erased": ERASED}, [])
-    # Nothing is erased where no rows are, or by a drag.
-    assert click(run, clicked=(0, 4, 59)) == ({"row": 5.0, "column": 60.0}, [])
-    around = [(row - 2, column), (row + 2, column)]
-    assert click(run, dragged=around) == (here, [])
-    assert click(run) == ({}, [])
-    # One more place, unless its rows are gone already.
-    later = run._replace(settings=replace(run.settings, erased=(PLACE,)))
-    assert "erased" not in click(later, clicked=(0, row, column))[0]
-    places = read_places(click(later, clicked=(0, 22, 36))[0]["erased"])
-    assert places == (PLACE, (22, 36))
-
-
-def test_a_click_that_would_leave_too_few_rows_says_so_and_erases_none():
-    few = run_novelty(NoveltySettings(rows=60, trees=2))
-    state, toasts = click(few, clicked=(0, *PLACE))
-    assert "erased" not in state
-    (said,) = toasts
-    assert re.fullmatch(
-        r"Only \d\d training rows would be left. A forest needs at least 50. The rows here stay.",
-        said,
-    )
+    for rows, left, toasts in ((200, {"erased": ERASED}, 0), (60, {}, 1)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(study, "st", st := SimpleNamespace(session_state={"rows": rows}, said=[]))
+            st.toast = st.said.append
+            study._click(NOVELTY, CanvasEvent(clicked=(2, row, column)))
+        here = {"rows": rows, "row": row + 1.0, "column": column + 1.0}
+        assert st.session_state == {**here, **left}
+        assert len(st.said) == toasts
 
 
 def test_erased_rows_are_counted_and_given_back(run):
     (edge,) = sheet(open_page("novelty", column="21", row="35"), "novelty").header["lines"]
-    for key, (low, high), first in zip("xy", run.fit.data.extent, (16, 30), strict=True):
+    for key, (low, high), first in zip("xy", run.data.extent, (16, 30), strict=True):
         ends = [low + (high - low) * cell / 60 for cell in (first, first + 9)]
         assert [min(edge[key]), max(edge[key])] == pytest.approx(ends)
     at = open_page("novelty", erased=f"{ERASED}~37_23")
     count = r"\d+ of 200 training rows are erased\."
     (both,) = (text for text in words(at) if re.fullmatch(count, text))
-    settle(at.button(key="_novelty_undo").click().run())
+    settle(at.button(key="_undo").click().run())
     assert at.text_input(key="erased").value == ERASED
     (one,) = (text for text in words(at) if re.fullmatch(count, text))
     assert int(one.split()[0]) < int(both.split()[0])
-    settle(at.button(key="_novelty_undo").click().run())
+    settle(at.button(key="_undo").click().run())
     assert at.text_input(key="erased").value == ""
     assert not any(re.fullmatch(count, text) for text in words(at))
     at = open_page("novelty", erased=f"{ERASED}~37_23")
-    settle(at.button(key="_novelty_clear").click().run())
+    settle(at.button(key="_undo-").click().run())
     assert at.text_input(key="erased").value == ""
 
 
 def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
     at = open_page("novelty")
-    label = answer_novelty(run)
+    label = NOVELTY.say_answer(run)
     (answer,) = (popover for popover in at.get("popover") if popover.proto.popover.label == label)
     shares = [float(share) for share in re.findall(r"(\d+) %", label)]
-    empty = ~run.fit.data.in_support
+    (view,), empty = run.views, ~run.data.in_support
     for key, share in zip(("novelty", "knowledge"), shares, strict=True):
-        above = [value > max(run.maps.of_rows(key)) for value in run.maps.of(key)[empty]]
+        above = view.maps.of(key)[empty] > view.maps.of_rows(key).max()
         assert share == pytest.approx(100 * np.mean(above), abs=0.5)
     assert len(answer.markdown) == 3
-    table = run_novelty(NoveltySettings(data="table", trees=10))
-    assert " of the map, novelty " in answer_novelty(table)
+    table = NOVELTY.run(NoveltySettings(data="table", trees=10))
+    assert " of the map, novelty " in NOVELTY.say_answer(table)
 
 
 def test_where_too_few_rows_would_be_left_the_maps_show_all():
@@ -182,4 +155,4 @@ def test_a_damaged_place_is_said_and_taken_out_of_the_address():
     assert any('is used for "Places without rows".' in text for text in words(at))
     assert "erased" not in at.query_params
     assert titles(at) == DEFAULT_TITLES
-    assert read_knob(find_knob(STATE.knobs, "erased"), [ERASED]) == (ERASED, "")
+    assert read_knob(find_knob(state_of(NOVELTY).knobs, "erased"), [ERASED]) == (ERASED, "")

@@ -16,7 +16,6 @@ from gbuq_core.experiments.heteroscedastic.data import SUPPORT
 from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
 from gbuq_core.experiments.heteroscedastic.plan import PAPER as HETEROSCEDASTIC_PAPER
 from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
-from gbuq_core.experiments.novelty.experiment import NOVELTY
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES as TREES
 from gbuq_core.experiments.soft_trees.plan import METHODS as SOFT_METHODS
@@ -30,6 +29,7 @@ from gbuq_core.experiments.two_clocks.experiment import TWO_CLOCKS
 from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians

@@ -9,7 +9,6 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
@@ -25,12 +24,13 @@ from gbuq_core.settings import (
 )
 from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.novelty_maps import NoveltySettings
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
-from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
@@ -46,7 +46,7 @@ PAGES = {
     "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "spiral": (SPIRAL, SpiralSettings),
-    "novelty": (NOVELTY, NoveltySettings),
+    "novelty": (state_of(NOVELTY), NoveltySettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
     "beyond": (state_of(BEYOND), BeyondSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),

@@ -10,11 +10,11 @@ from streamlit.testing.v1.element_tree import ElementTree
 from gbuq_core.knobs import problem_with
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
+from gbuq_core.study.novelty import NOVELTY
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
-from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
@@ -24,9 +24,8 @@ from pages._ui.your_data.state import page_state
 STORIES = {
     state.key: state
     for state in (
-        state_of(HEART),
-        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, SOFT_TREES, SPIRAL, TWO_CLOCKS),
-        state_of(BEYOND),
+        *map(state_of, (HEART, BEYOND, NOVELTY)),
+        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, SOFT_TREES, SPIRAL, TWO_CLOCKS),
         page_state([], "", 0),
     )
 }

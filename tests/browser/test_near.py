@@ -27,9 +27,6 @@ from gbuq_core.experiments.neighbours.live import (
 )
 from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
 from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, share_of
-from gbuq_core.experiments.novelty.fit import compare_ranks, rank_among, rank_cells, run_novelty
-from gbuq_core.experiments.novelty.picture import follow_ranks, score_table
-from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source
 from gbuq_core.figures.handles import live_knob
@@ -37,6 +34,8 @@ from gbuq_core.figures.near import pack_table
 from gbuq_core.ibug import FAMILIES, fit_posterior, log_density
 from gbuq_core.knobs import find_knob
 from gbuq_core.settings import knobs_of
+from gbuq_core.study.novelty import NOVELTY, follow_ranks, score_table
+from gbuq_core.study.novelty_maps import NoveltySettings, compare_ranks, rank_among, rank_cells
 
 KS = (None, 2, 7, 31, 501)
 PERCENT = (10, 50, 100)
@@ -165,15 +164,16 @@ def test_the_browsers_ranks_are_pythons_to_the_last_digit(page, rng):
     rows = np.stack([rng.integers(0, 9, 11) / 7.0, 10.0 ** rng.uniform(-12, -1, 11)])
     keys = ("novelty", "knowledge")
     at = {"show": 0, "log": False}
-    run = run_novelty(NoveltySettings(rows=100, trees=5, compared=keys))
-    run = run._replace(maps=run.maps._replace(keys=keys, values=values, rows=rows))
+    run = NOVELTY.run(NoveltySettings(rows=100, trees=5, compared=keys))
+    (view,) = run.views
+    maps = view.maps._replace(keys=keys, values=values, rows=rows)
     bar = [
         live_knob(find_knob(knobs_of(NoveltySettings), key), value)
         for key, value in (("show", "ranks among cells"), ("log", False))
     ]
-    near = follow_ranks(run, [*keys, "own", "apart"], bar)
+    near = follow_ranks(view, [*keys, "own", "apart"], bar, maps=maps)
     assert near["at"] == at
-    table = base64.b64encode(pack_table(score_table(run.maps))).decode()
+    table = base64.b64encode(pack_table(score_table(maps))).decode()
     page.goto("about:blank")
     cases = [at, {"show": 1, "log": False}, {"show": 2, "log": True}, {"show": 0, "log": True}]
     served, among, size, logged = page.evaluate(

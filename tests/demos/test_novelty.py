@@ -8,7 +8,7 @@ import pytest
 from lesson_parts import computed
 from tolerances import NEAR_ZERO
 
-from demos.novelty.parts import change_of, novelty_run, scores_of, share_of_steps
+from demos.novelty.parts import change_of, novelty_view, share_of_steps
 from demos.novelty.steps import (
     APART,
     ERASED,
@@ -17,12 +17,11 @@ from demos.novelty.steps import (
     RINGS,
     nearer_share,
 )
-from gbuq_core.experiments.novelty.erasing import squares_around
-from gbuq_core.experiments.novelty.fit import ranks_of
-from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import digits
+from gbuq_core.study.novelty import explain_place
+from gbuq_core.study.novelty_maps import ranks_of, squares_around
 from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
@@ -30,26 +29,26 @@ shown = partial(computed, "novelty")
 
 
 def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
-    run, answer = novelty_run(MOONS), shown("Where rows can lie")
-    empty = ~run.fit.data.in_support
+    run, answer = novelty_view(MOONS), shown("Where rows can lie")
+    empty = ~run.data.in_support
     for key in ("novelty", "knowledge", "isolation", "distance"):
         value = auroc(empty, run.maps.of(key))
         assert f"{value:.2f}" in answer.answer
-    scores = scores_of(run)
-    assert scores["distance"].auroc == max(score.auroc for score in scores.values())
-    assert scores["knowledge"].auroc < 0.45  # it points the other way
-    assert scores["novelty"].auroc > scores["isolation"].auroc
+    scores = run.numbers
+    assert scores["distance"]["auroc"] == max(score["auroc"] for score in scores.values())
+    assert scores["knowledge"]["auroc"] < 0.45  # it points the other way
+    assert scores["novelty"]["auroc"] > scores["isolation"]["auroc"]
     assert "isolation forest holds on these rows" in answer.more[-1]
 
 
 def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ_most():
     title = "Two scores contradict"
-    run, moons, now = novelty_run(PRESETS[title]), novelty_run(MOONS), shown(title)
+    run, moons, now = novelty_view(PRESETS[title]), novelty_view(MOONS), shown(title)
     assert nearer_share(run.maps) < 0.5 < nearer_share(moons.maps)
     novel, isolated = (ranks_of(run.maps, key) for key in ("novelty", "isolation"))
     at = int(np.abs(novel - isolated).argmax())
     (ring,) = now.sheet.markers
-    assert (ring.x, ring.y) == tuple(run.fit.data.grid[at])
+    assert (ring.x, ring.y) == tuple(run.data.grid[at])
     assert (
         f"in {100 * (np.abs(novel - isolated) > APART).mean():.0f} % of the cells" in now.more[-1]
     )
@@ -60,11 +59,11 @@ def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ
 
 def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
     title = "A feature nobody uses"
-    run, now = novelty_run(PRESETS[title]), shown(title)
+    run, now = novelty_view(PRESETS[title]), shown(title)
     (strip,) = now.sheet.strips
     own, conditional = (np.asarray(line.y) for line in strip.lines)
     # The chart's value at 3 is the mean of the page's map over the cells where rows can lie.
-    cells = run.fit.data.in_support
+    cells = run.data.in_support
     for line, key in ((own, "novelty"), (conditional, "conditional")):
         assert line[7] == pytest.approx(
             ranks_of(run.maps, key, "rows")[cells].mean(), abs=NEAR_ZERO
@@ -72,25 +71,25 @@ def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
     assert own[7] - own[4] > 40
     assert abs(conditional[7] - conditional[4]) < 10
     assert f"from {own[4]:.0f} to {own[7]:.0f}, conditional" in now.answer
-    used = run.fit.model.forest_.trees.feature
+    used = run.fit.model[0].forest_.trees.feature
     assert 0 < (used == 2).sum() < 0.05 * len(used)
 
 
 def test_the_empty_middle_of_the_rings_is_the_least_novel_place():
-    now, run = shown("An empty middle"), novelty_run(RINGS)
+    now, run = shown("An empty middle"), novelty_view(RINGS)
     row, column = RINGS.cell
     cell = 60 * row + column
-    assert not run.fit.data.in_support[cell]
+    assert not run.data.in_support[cell]
     assert ranks_of(run.maps, "novelty")[cell] < 1
     assert ranks_of(run.maps, "distance", "rows")[cell] > 99
     ring, *crosses = now.sheet.markers
     assert [mark.label for mark in crosses] == ["a", "b"]
-    out = explain_place(run.fit, run.maps, run.settings, (crosses[0].x, crosses[0].y))
+    out = explain_place(run, (crosses[0].x, crosses[0].y))
     assert out.shares.sum() == pytest.approx(1.0)
     assert out.shares[0] > 0.9  # straight out along x1
     assert f"{digits(out.value_of('novelty'))} at a" in now.more[-1]
     # The leaves drawn hold the ring around the middle: their means lie inside it.
-    middle = explain_place(run.fit, run.maps, run.settings, (ring.x, ring.y))
+    middle = explain_place(run, (ring.x, ring.y))
     assert np.hypot(*middle.ellipses.centre.T).max() < 0.5
 
 
@@ -107,7 +106,7 @@ def test_a_clipped_tail_detects_as_well_and_orders_worse():
 
 def before_and_after():
     """The runs with all rows and without the erased ones."""
-    return [novelty_run(replace(ERASED, erased=places)) for places in ((), ERASED.erased)]
+    return [novelty_view(replace(ERASED, erased=places)) for places in ((), ERASED.erased)]
 
 
 def test_the_first_frame_without_rows_gives_nothing_away():
@@ -128,7 +127,7 @@ def test_the_first_frame_without_rows_gives_nothing_away():
     for frame, run in enumerate((before, after)):
         there = points.vanish > frame
         drawn = np.column_stack([points.x, points.y, points.group])[there]
-        rows = np.column_stack([run.fit.rows.X, run.fit.rows.y])
+        rows = np.column_stack([run.data.X, run.data.y])
         np.testing.assert_array_equal(np.unique(drawn, axis=0), np.unique(rows, axis=0))
 
 

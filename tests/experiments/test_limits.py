@@ -10,11 +10,11 @@ from gbuq_core.experiments.heteroscedastic import fit as hetero_fit
 from gbuq_core.experiments.heteroscedastic import plan as hetero
 from gbuq_core.experiments.neighbours import fit as neighbours_fit
 from gbuq_core.experiments.neighbours import plan as neighbours
-from gbuq_core.experiments.novelty import plan as novelty
 from gbuq_core.experiments.soft_trees import bandit, rank
 from gbuq_core.experiments.soft_trees import fit as soft_fit
 from gbuq_core.experiments.soft_trees import plan as soft
 from gbuq_core.settings import knobs_of, legal_knobs, plan_of
+from gbuq_core.study import novelty_maps as novelty
 
 SOFT, HETERO = soft.SoftTreesSettings(), hetero.HeteroscedasticSettings()
 NEIGHBOURS, NOVELTY = neighbours.NeighboursSettings(), novelty.NoveltySettings()
@@ -40,7 +40,7 @@ VIEWS = {
     ),
     "heteroscedastic": (HETERO, hetero.check_settings),
     "neighbours": (NEIGHBOURS, neighbours.check_view, "view", "picture"),
-    "novelty": (NOVELTY, novelty.check_settings),
+    "novelty": (NOVELTY, novelty.make_data),
     "rank": (rank.RankSettings(), rank.why_no_rank),
 }
 

@@ -141,7 +141,8 @@ def test_painting_moves_no_other_row():
     ],
 )
 def test_clicks_turn_cells_over_and_drags_empty_or_fill(held, cells, painted):
-    assert paint(replace(SMALL, cells=held), cells) == (painted, "")
+    places = [divmod(cell, 9) for cell in cells]
+    assert paint(replace(SMALL, cells=held), places) == ({"cells": painted}, "")
 
 
 def made_up(method="sglb", empty=0.04, filled=0.01, factor=1.0, cells=(), known=True):

@@ -146,7 +146,6 @@ GAUSSIANS = Experiment(
     ),
     # The samplers' maps; with `every` the target and all charts.
     begin=lambda sheet, race, values: sheet if values.every else opening_sheet(sheet, race.truth),
-    followed=False,
     reading="Size is step size times gradient scale; for schedules with many cycles the charts "
     "show three. Dashed lines are the longest step that does not throw a chain farther from a "
     "mode, and the target's marginals. Shaded steps explore: their samples do not count. Dots on "

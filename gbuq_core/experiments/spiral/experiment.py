@@ -280,7 +280,6 @@ SPIRAL = Experiment(
     sheet=lambda run, views, knobs: spiral_sheet(
         run.truth, run.data, views, run.settings, alt=describe_spiral(run), knobs=knobs
     ),
-    followed=False,
     answer=answer_spiral,
     claims=check_claims,
     about=lambda run: settings_text(run.settings),

@@ -1,7 +1,7 @@
 // Maps of scores of different units, as ranks among the cells, as ranks among the training rows, or
 // as their own values. Every score travels once, in full precision, so that the ranks are those of
-// gbuq_core/experiments/novelty/ranks.py. `sheet.near` is made by
-// gbuq_core/experiments/novelty/picture.py.
+// gbuq_core/study/novelty_maps.py. `sheet.near` is made by
+// gbuq_core/study/novelty.py.
 
 class RankMaps {
   constructor(sheet, bar) {
