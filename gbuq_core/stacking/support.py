@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 
 SUPPORTS = ("auto", "real", "nonnegative", "unit", "whole")
 _EVIDENCE = 5.0  # rows that a tail would have beyond the last value: none is there, so it is an end
+_NEAR_END = 10  # distinct values
 _FEW_LEVELS = 30  # of a scale in halves or tenths
 _MASS = 0.01  # of the rows at a bound: fewer are no mass
 
@@ -112,13 +113,10 @@ def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
             )
         name = _find_name(y, least, most, spread) if wanted == "auto" else wanted
         low, high = given[name]
-        if wanted == "auto" and name == "whole":
-            low = least if _ends(y, least, least + 1.0) else low
-            high = most if _ends(y, most, most - 1.0) else high
-        elif wanted == "auto" and name != "unit":
-            counts = np.unique(y, return_counts=True)[1]
-            low, high = least if _piles(counts) else low, most if _piles(counts[::-1]) else high
-            name = name if (low, high) == given[name] else "interval"
+        counts = np.unique(y, return_counts=True)[1]
+        if wanted == "auto" and name != "unit" and len(counts) > 1 + (name != "whole"):
+            low, high = least if _ends(counts) else low, most if _ends(counts[::-1]) else high
+            name = name if name == "whole" or (low, high) == given[name] else "interval"
         return name, low, high
     pair = list(wanted) if isinstance(wanted, Sequence | np.ndarray) else []
     numbers = [-math.inf if end is None else end for end in pair[:1]]
@@ -134,26 +132,15 @@ def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
     return "interval", low, high
 
 
-def _ends(y: FloatArray, last: float, before: float) -> bool:
-    """Whether whole numbers end at the last one: as many rows as there are seldom stop at once.
+def _ends(counts: NDArray[np.int64]) -> bool:
+    """Whether targets end at the first of all values in order: few would stop there at once.
 
-    A tail that thins out as the last two values do would have rows beyond.
+    A tail that thins out as the last two values do would have rows beyond. Of many values, round
+    ones are more frequent than others, and those of a unit that repeats have as many rows each.
     """
-    at_last, at_before = ((y == value).sum() for value in (last, before))
-    return bool(at_last**2 >= _EVIDENCE * max(at_last, at_before))
-
-
-def _piles(counts: NDArray[np.int64]) -> bool:
-    """Whether rows pile up at the first of all values in order, as at the end of a scale.
-
-    Of more than a few values, the rows of most are those of units that repeat.
-    """
-    usual = np.median(counts) if len(counts) > _FEW_LEVELS else 0.0
-    return bool(
-        len(counts) > 2
-        and counts[0] ** 2 >= _EVIDENCE * max(counts[:2])
-        and counts[0] >= _EVIDENCE * usual
-    )
+    many = len(counts) > _FEW_LEVELS
+    near, usual = counts[: _NEAR_END if many else 2].max(), np.median(counts) if many else 0.0
+    return bool(counts[0] ** 2 >= _EVIDENCE * near and counts[0] >= _EVIDENCE * usual)
 
 
 def _find_name(y: FloatArray, least: float, most: float, spread: float) -> str:

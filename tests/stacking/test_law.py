@@ -304,6 +304,14 @@ CASES = {
         np.r_[np.linspace(-9.5, 20.2, 80), np.full(9, 20.3)],
         ("interval", -INF, 20.3),
     ),
+    "round prices among others": (
+        np.r_[np.repeat([5.0, 10.0, 15.0, 20.0], [9, 40, 90, 60]), np.arange(8, 40) + 0.29],
+        ("nonnegative", 0.0, INF),
+    ),
+    "heaped at tens": (
+        np.repeat(np.arange(3, 38), [12, *[1] * 8, 60, *[1] * 9, 80, *[1] * 15]),
+        ("whole", 0.0, INF),
+    ),
     "each unit ten times": (np.repeat(np.linspace(0.1, 7.3, 40), 10), ("nonnegative", 0.0, INF)),
 }
 
