@@ -191,9 +191,10 @@ class _Seen:
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
         # Everything, and where rows can lie.
-        low, high = (self.true_mean + sign * _TRUE_STDS * self.true_std for sign in (-1.0, 1.0))
+        noise = _TRUE_STDS * self.true_std
+        true = np.array([self.true_mean - noise, self.true_mean + noise])
         self.axes = [
-            {"x": self._ends_of(part), "y": around(data.y, low[part], high[part], room=_AROUND)}
+            {"x": self._ends_of(part), "y": around(data.y, true[:, part], room=_AROUND)}
             for part in (slice(None), self.support if self.support.any() else slice(None))
         ]
         self.x_range, self.y_range = (self.axes[settings.focus][name] for name in "xy")
