@@ -218,7 +218,7 @@ _CSS = """
 .st-key-first-verdict { min-width: min(24rem, 100%); }
 /* A slider of the picture has moved on and the answer is still that of before, or the picture plays
    what the answer is on. */
-:is([data-gbuq-ahead], [data-gbuq-untold]) .st-key-first-verdict {
+:is([data-gbuq-ahead], [data-gbuq-untold], [data-gbuq-pointed]) .st-key-first-verdict {
   position: relative;
   button { visibility: hidden; }
   &::after {
@@ -226,6 +226,7 @@ _CSS = """
   }
 }
 [data-gbuq-untold] .st-key-first-verdict::after { content: "The answer comes when it has played."; }
+[data-gbuq-pointed] .st-key-first-verdict::after { content: "Click the place for its answer."; }
 .st-key-first-verdict button p { font-size: 1.1rem; text-align: left; }
 .st-key-first-verdict button { padding-left: 0; height: auto; white-space: normal; }
 /* Your data begins with a large place to drop a file. */

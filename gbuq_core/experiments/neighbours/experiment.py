@@ -485,8 +485,8 @@ NEIGHBOURS = Single(
     name="neighbours",
     question="Which training rows does a prediction come from?",
     lede="A prediction comes from the training rows that share its leaves: which are they here? "
-    "Move over the picture. The **orange points** are those rows; the bell shows their targets' "
-    "spread.",
+    "Move over the picture, or click a place. The **orange points** are those rows; the bell "
+    "shows their targets' spread.",
     settings=NeighboursSettings,
     label="Trees",
     fit=fit_neighbours,

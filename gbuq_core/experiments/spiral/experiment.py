@@ -268,7 +268,7 @@ SPIRAL = Experiment(
     name="spiral",
     question="Does the model know that it left the data?",
     lede="Three classes lie on the arms of a spiral, without rows beyond the dashed line. Does the "
-    "**knowledge** uncertainty of noisy boosting (SGLB) say so? Click a place to ask every member.",
+    "**knowledge** uncertainty of noisy boosting (SGLB) say so? Point at a place to read it.",
     settings=SpiralSettings,
     methods=METHODS,
     why_not=_why_not,

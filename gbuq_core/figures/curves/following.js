@@ -2,6 +2,8 @@
 // what near.js finds neighbours with; `live.points` says that a place under the pointer is looked at, `live.place` is
 // the chosen one among the places, null if it is none of them.
 
+// On the page's root while the figure is of another place than the page's answer.
+const POINTED = 'data-gbuq-pointed';
 // True in a downloaded page, too, which has no app to ask.
 const WAITS = 'The app works out the curve and the band when you let go.';
 
@@ -41,14 +43,18 @@ Object.assign(CurvesView.prototype, {
     if (!this.nearMoved) return;
     for (const name of ['gbuq-near', 'gbuq-near-moved']) globalThis.removeEventListener(name, this.nearMoved);
     this.nearMoved = null;
-    if (this.served?.live?.points) this.tellNear({ place: null });
+    if (!this.served?.live?.points) return;
+    this.tellNear({ place: null });
+    document.documentElement.removeAttribute(POINTED);
   },
 
   // The place under the pointer or the arrow keys; null without one. A frame that is being drawn
   // with the mouse would not outlive another picture.
   pointNear() {
     if (this.pressed && !this.carried) return;
-    if (this.served?.live?.points) this.tellNear({ place: this.at });
+    if (!this.served?.live?.points) return;
+    this.tellNear({ place: this.at });
+    document.documentElement.toggleAttribute(POINTED, this.looksElsewhere());
   },
 
   // Where the knobs stand, here or in the figure that has them.
