@@ -54,7 +54,8 @@ Object.assign(CurvesView.prototype, {
     if (this.pressed && !this.carried) return;
     if (!this.served?.live?.points) return;
     this.tellNear({ place: this.at });
-    document.documentElement.toggleAttribute(POINTED, this.looksElsewhere());
+    const pointed = this.svg.matches(':hover:not(:focus-visible)');
+    document.documentElement.toggleAttribute(POINTED, pointed && this.looksElsewhere());
   },
 
   // Where the knobs stand, here or in the figure that has them.
