@@ -451,7 +451,16 @@ class Stacked(Savable, BaseEstimator):
         of_folds: list[Process | None] = [self._process] * reuses
         with stage(len(splits) - reuses or 1.0):
             of_folds += parallel_map(fit, range(len(of_folds), len(splits)), self.n_jobs)
-        return of_folds
+        if rows.groups is None:
+            return of_folds
+        # Rows of a group tell of each other: to a new group, what left-out groups have is usual.
+        held = [self._judged(fold, split.held, around) for fold, split in enumerate(splits)]
+        points = [rows.take(mine, self._space).points for mine in held]
+        pairs = zip(of_folds, points, strict=True)
+        latent = np.concatenate([own.predict(left)[1] for own, left in pairs if own])
+        usual, most = float(np.quantile(latent, self._usual)), float(latent.max())
+        self._process = process._replace(usual=usual, most=most)
+        return [own and own._replace(usual=usual, most=most) for own in of_folds]
 
     def _follow_rows(
         self, rows: Rows, targets: FloatArray, splits: list[Split], smooth: list[Process | None],
@@ -499,13 +508,13 @@ class Stacked(Savable, BaseEstimator):
         assert self._near is not None
         return self._near.nearest(encoded, self._n_neighbours)
 
-    def fit_around(self, X: Any, y: Any, around: Around) -> list[Self]:
+    def fit_around(self, X: Any, y: Any, around: Around, groups: Any = None) -> list[Self]:
         """Laws around fitted trees: one for the rows that each has not seen; mine is for others.
 
         Nothing in a law has learnt from its rows but the smoothing of all: support, resolution,
         scales, and how far residuals are set on the process's mean.
         """
-        laws: list[Self] = self._fit(X, y, around=around)
+        laws: list[Self] = self._fit(X, y, groups=groups, around=around)
         for law in (self, *laws):
             del law._process_places
         return laws

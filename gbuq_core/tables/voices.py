@@ -65,8 +65,12 @@ def stack(
     )
     y = training.y[rows]
     law = listed.estimator
+    split = training.split
     laws_around = law.fit_around(
-        training.X.iloc[rows], y.astype(np.int64) if training.target.classes else y, around
+        training.X.iloc[rows],
+        y.astype(np.int64) if training.target.classes else y,
+        around,
+        split.codes[rows] if split is not None and split.by == "group" else None,
     )
 
     def fitted(law: Any, of_trees: NDArray[np.int64], seen: NDArray[np.int64]) -> FittedModel:

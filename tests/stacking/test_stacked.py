@@ -298,6 +298,23 @@ def test_weights_count_rows_and_rows_of_weight_0_are_left_out():
     assert heavy.predict_distribution(NEW).loc.mean() > kept.predict_distribution(NEW).loc.mean()
 
 
+def test_a_new_group_is_no_stranger_than_one_that_was_left_out():
+    """A column that is equal within a unit names it: its rows tell of each other."""
+    rng = np.random.default_rng(0)
+    unit = np.repeat(np.arange(90), 8)
+    size, effect = rng.normal(size=90), 2.0 * rng.normal(size=90)
+    X = np.column_stack([size[unit], rng.normal(size=len(unit))])
+    y = effect[unit] + 0.2 * rng.normal(size=len(unit))
+    known = unit < 60
+    model = quiet(regressor("two_clocks"), X[known], y[known], groups=unit[known])
+    inside = (np.abs(X[~known]) <= np.abs(X[known]).max(axis=0)).all(axis=1)
+    # Ordinary rows of new units add nothing; without groups, each adds its unit's variance.
+    assert np.median(model.find_beyond(X[~known][inside]).share) == 0.0
+    total, _, knowledge = model.predict_uncertainty(X[~known][inside])
+    assert np.median(knowledge / total) < 0.3
+    assert 0.8 <= np.sqrt(np.median(total)) / y[known].std() <= 1.3
+
+
 def test_groups_stay_together():
     # Each row five times: without groups, neighbours and trees know every held-out row.
     rng = np.random.default_rng(0)
