@@ -26,7 +26,7 @@ from gbuq_core.experiments.placed import (
     decode_points,
     encode_points,
 )
-from gbuq_core.experiments.soft_trees.data import OWN_START, load_soft_trees_data, why_no_fit
+from gbuq_core.experiments.soft_trees.data import OWN_START, why_no_fit
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, shared_limits
 from gbuq_core.figures.canvas.panels import Points as Dots
 from gbuq_core.figures.curves import Curves, draw_curves
@@ -43,7 +43,8 @@ from gbuq_core.study.study import STORED, fill
 # --- Data -----------------------------------------------------------------------------------------
 
 SIDE, END = 41, 3.0  # of a map: cells, and how far it reaches from 0
-NEAR = 0.5  # a cell as near as that to a point is one with points
+ALONG, ACROSS, PLACES = 4.0, 2.0, 400  # of a line: how far it reaches at least, and its places
+NEAR = {"line": 0.25, "plane": 0.5}  # a place as near as that to a point is one with points
 CLASSES = ("blue", "orange")
 COLOURS = ("#0072b2", "#e69f00")
 _ARC = np.linspace(0.0, math.pi, 14)
@@ -68,8 +69,12 @@ class Board(NamedTuple):
 def board(settings: OwnPointsSettings) -> Board:
     """What the reader has placed."""
     if settings.where == "line":
-        own = load_soft_trees_data("own", points=settings.points)
-        return Board(own.X, own.y, own.grid, own.support, why_no_fit(settings.points))
+        placed = np.array(settings.points).reshape(-1, 2)
+        ends = _ends(placed[:, 0], ALONG)  # which stay while points lie between them
+        grid = np.linspace(*ends, PLACES)[:, None]
+        apart = np.abs(grid - placed[:, 0]).min(axis=1, initial=np.inf)
+        problem = why_no_fit(settings.points)
+        return Board(placed[:, :1], placed[:, 1], grid, apart <= NEAR["line"], problem)
     placed = np.array(settings.plane).reshape(-1, 3)
     at = np.linspace(-END, END, SIDE)
     grid = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
@@ -79,7 +84,13 @@ def board(settings: OwnPointsSettings) -> Board:
     if counts.min() < 2:
         fewer = CLASSES[int(counts.argmin())]
         problem = f"Training needs at least 2 points of each colour: add {fewer} points."
-    return Board(placed[:, :2], placed[:, 2], grid, apart <= NEAR, problem)
+    return Board(placed[:, :2], placed[:, 2], grid, apart <= NEAR["plane"], problem)
+
+
+def _ends(values: Array, least: float) -> tuple[float, float]:
+    """Where an axis ends: at whole numbers beyond the values."""
+    low, high = (float(end) for end in (values.min(initial=-least), values.max(initial=least)))
+    return float(math.floor(low)), float(math.ceil(high))
 
 
 def click(settings: OwnPointsSettings, row: int, column: int) -> Points:
@@ -252,10 +263,9 @@ FIRST = "a first look, with fewer trees"
 def line_figure(run: OwnPoints) -> Curves:
     """A panel a method: its prediction, data uncertainty, and knowledge uncertainty outside it."""
     here, x = run.board, run.board.grid[:, 0]
-    data = load_soft_trees_data("own", points=run.settings.points)
     behind = hatches(x, ~here.near) if len(here.X) else []
     dots = plain_dots(here.X[:, 0], here.y, **_INK)
-    frame = {"range": list(data.y_range), "label": "y"}
+    frame = {"range": list(_ends(here.y, ACROSS)), "label": "y"}
     panels, read = [], []
     for key, at in run.seen.items():
         method, knowledge = METHODS[key], np.nan_to_num(at.knowledge)
@@ -280,7 +290,7 @@ def line_figure(run: OwnPoints) -> Curves:
     ]
     facets = -(-len(panels) // 2)
     return draw_curves(
-        "own-points", describe(run), 275 if len(panels) > 1 else 420, axis(data.x_range, "x"),
+        "own-points", describe(run), 275 if len(panels) > 1 else 420, axis([x[0], x[-1]], "x"),
         panels, legend, {"x": rounded(x), "label": "x", "values": read}, hint=_HINT,
         facets=facets, place={"x": here.X[:, 0].tolist(), "y": here.y.tolist()},
     )  # fmt: skip
@@ -415,8 +425,8 @@ OWN_POINTS = Single(
     silence=lambda run: "Nobody knows the truth behind your points, so nothing is checked here.",
     answer=answer,
     scores=scorecard,
-    reading="A place is near your points if it is no farther from one than they usually are from "
-    "each other (on a line), or than half a unit (in a plane). The first look has fewer trees and "
+    reading=f"A place is near your points if one is no farther than {NEAR['line']:g} on a line, or "
+    f"{NEAR['plane']:g} in a plane. The first look has fewer trees and "
     "steps and leaves out the slowest method; all follow. With fewer than 40 points the stack uses "
     "all its trees, and its ranges are likely to be too narrow.",
     seeds=None,
