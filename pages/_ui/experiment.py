@@ -87,12 +87,13 @@ def _show_single(
     state: PageState,
     keys: Sequence[str],
     acts: Callable[[Any], Acts] = _nothing,
+    below: Callable[[Any], None] | None = None,
     below_why: Callable[[Any], None] | None = None,
 ) -> None:
     """One fit.
 
-    ``acts(run)`` says what can be done in its figures, by their places, and ``below_why(run)``
-    draws what stands in Why.
+    ``acts(run)`` says what can be done in its figures, by their places, ``below(run)`` draws what
+    belongs to them, and ``below_why(run)`` what stands in Why.
     """
     surface = [OPEN] * (OPEN in state.knobs)
     page, values, settings = open_account(record, state, keys, folds_of(surface))
@@ -109,6 +110,8 @@ def _show_single(
     with page.picture:
         draw = partial(_draw_single, page, record, state, run, acts)
         follow(state, values, record.followed, draw)
+        if below is not None:
+            below(run)
     run = ask_behind(page, record, run, values, answer.fresh, (record.name,))
     knobs = live_knobs(state, values)
     if surface:

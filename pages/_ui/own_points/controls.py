@@ -18,7 +18,6 @@ from pages._ui.knobs import Preset
 from pages._ui.live_sliders import carried, carry
 from pages._ui.present import Step
 from pages._ui.sections import Acts
-from pages._ui.skeleton import Skeleton
 from pages._ui.url_state import PageState
 
 KNOBS = knobs_of(OwnPointsSettings)
@@ -75,7 +74,7 @@ def _click(event: CanvasEvent) -> None:
         st.toast(str(error))
 
 
-def draw_points(page: Skeleton, run: OwnPoints) -> None:
+def draw_points(run: OwnPoints) -> None:
     """The points as text, for the keyboard and for other programs."""
     name, n = _NAMES[run.settings.where], len(run.board.X)
     usual = to_values(OwnPointsSettings())[name]
