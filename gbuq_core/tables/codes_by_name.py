@@ -14,23 +14,27 @@ _SYSTEMS = (
     "fips|zip|zipcodes?|postcodes?|postalcode|postal|plz|postleitzahl|postnummer|cep|pincode|drg"
     "|msdrg|npi|ccn|naics|sic|nace|isic|isco|hts|hscode|ssn|geoid|geocode|ean|upc|gtin|sku|isbn"
     "|issn|barcode|ndc|icd|cpt|hcpcs|snomed|unspsc|siren|siret|insee|wmo|phone|telephone|tel"
-    "|telefono?|fax|phonenumber|tract|cbsa|msa|puma|lsoa|cfop|ncm"
+    "|telefono?|fax|phonenumber|tract|cbsa|msa|puma|lsoa|msoa|cfop|ncm"
+    "|blockgroup|precinct|ags|istat|mcc|cowcode|ccode|cusip|isin|permno|permco|gvkey|cik|psč|psc"
+    "|irányítószám|郵便番号|邮编|邮政编码|우편번호|почтовый индекс|код"
 )
 _NUMBERED = (
     "account|provider|customer|store|phone|flight|policy|claim|order|invoice|serial|licen[sc]e"
     "|vehicle|train|route|batch|lot|part|item|product|employee|member|patient|student|course|case"
     "|ticket|card|supplier|vendor|merchant|hospital|station|department|dept|mobile|contact|tax"
-    "|registration|gate|room|unit|article"
+    "|registration|gate|room|unit|article|artikel|kunden|cuenta|badge|tail|line|prvdr"
 )
 _CODE = re.compile(
     rf"(?:{_SYSTEMS}|codes?|id|c[oó]digo|codice)\d*(?: .*)?|hs\d+"
-    rf"|.* (?:{_SYSTEMS}|codes?|cod|kod|cd|ids?)\d*|[^\W\d_]{{4,}}(?:nummer|nr)"
-    rf"|(?:.* )?(?:{_NUMBERED}) (?:number|no|nr|num|nummer|numero)"
+    rf"|.* (?:{_SYSTEMS}|codes?|cod|kod|kodu|cd|keys?|ids?)\d*"
+    r"|[^\W\d_]{4,}(?:nummer|nr|schlüssel)|kod .*|cod (?:comun|provinc|region|munic|post)\w*"
+    rf"|(?:.* )?(?:{_NUMBERED}) (?:number|no|nr|nbr|num|nummer|numero)"
 )
 _COUNTS = re.compile(
-    r"\b(?:of|per|n|counts?|cnt|mean|avg|average|median|income|pop|population|area|price|cost|rate"
+    r"\b(?!area codes?$)"
+    r"(?:of|per|n|counts?|cnt|mean|avg|average|median|income|pop|population|area|price|cost|rate"
     r"|ratio|share|pct|percent|total|sum|max|min|length|len|size|weight|calls|minutes|usage|score"
-    r"|rank|density|distance|payments?)\b"
+    r"|rank|density|distance|payments?|lines|errors)\b"
 )
 
 

@@ -293,12 +293,22 @@ CODES = [100 + 7 * (k % 13) for k in COUNT]
         ),
         *(
             (name, CODES, "category")
-            for name in ("store number", "sic2", "Customer phone", "dept_no")
+            for name in ("store_nbr", "sic2", "Customer phone", "dept_no", "area_code", "ArtikelNr")
+        ),
+        *(
+            (name, CODES, "category")
+            for name in (
+                "Gemeindeschlüssel",
+                "cod_comune",
+                "kod_pocztowy",
+                "郵便番号",
+                "Customer_Key",
+            )
         ),
         ("NPI", [10**9 + 7919 * k for k in COUNT], "identifier"),
         *(
             (name, CODES, "numeric")
-            for name in ("zip_population", "lines of code", "number", "humid")
+            for name in ("zip_population", "code_lines", "number", "humid", "area", "line", "rank")
         ),
         ("code", [k / 7 for k in COUNT], "numeric"),
         ("zip", [k % 2 for k in COUNT], "numeric"),
