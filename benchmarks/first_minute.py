@@ -50,7 +50,7 @@ PICTURES = {
     "/soft_trees": (CURVES, "soft-trees-functions"),
     "/neighbours": (CURVES, "neighbours-course"),
     "/novelty": (CANVAS, "novelty"),
-    "/two_clocks": (CURVES, "two-clocks-band"),
+    "/two_clocks": (CURVES, "two_clocks"),
     "/beyond": (CURVES, "beyond"),
     "/your_data": (_TEXT, "first-drop"),
     "/lessons": (_TEXT, "cards-lessons"),

@@ -86,7 +86,7 @@ def live(key: str) -> str:
 
 
 SOFT = "soft-trees-functions"
-CLOCKS = "two-clocks-band"
+CLOCKS = "two_clocks"
 DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
 FACTOR = f".st-key-{CLOCKS} input[type=checkbox]"
 TABLE = "/your_data?ensemble=virtual"

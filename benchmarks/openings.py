@@ -24,12 +24,13 @@ from gbuq_core.study.beyond import BEYOND, LOOK
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
+from gbuq_core.study.two_clocks import TWO_CLOCKS
 
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
 WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
 _OPENINGS = (
-    *("wave.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
+    "wave.fit:OPENING",
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
     *("soft_trees.opening:OPENING", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
 )
@@ -37,7 +38,7 @@ _STUDIES = (
     *("wave.fit", "heteroscedastic.claims", "gaussians.scores"),
     *("soft_trees.claims", "spiral.claims", "neighbours.claims"),
 )
-STUDIES = (HEART, BEYOND, NOVELTY)
+STUDIES = (HEART, BEYOND, NOVELTY, TWO_CLOCKS)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 
 from demos.asking import Between, Brush, Brushed, Largest, both_of, crossing
 from demos.lesson import ComputedStep, Lesson, Step, main
-from gbuq_core.experiments.two_clocks.experiment import describe_two_clocks
-from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
-from gbuq_core.experiments.two_clocks.picture import COLOUR, WAY_COLOURS, clocks_sheet
-from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings
-from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore, look_two_clocks
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
 from gbuq_core.presentation import short
 from gbuq_core.settings import plan_of
+from gbuq_core.study.study import Run
+from gbuq_core.study.two_clocks import COLOUR, TWO_CLOCKS, WAY_COLOURS, clocks_sheet
+from gbuq_core.study.two_clocks_fit import LEVELS, WAYS, TwoClocksSettings
 
 MAIN = TwoClocksSettings()
 END = TwoClocksSettings(clocks=(1000, 1000, False))
@@ -30,17 +29,22 @@ _WITHIN = (np.inf, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # nats
 
 
 @lru_cache(maxsize=2)
-def _look(settings: TwoClocksSettings) -> TwoClocksLook:
-    return look_two_clocks(fit_two_clocks(plan_of(settings)), settings.tails)
+def _run(settings: TwoClocksSettings) -> Run:
+    return TWO_CLOCKS.run(plan_of(settings))
 
 
-def _score(look: TwoClocksLook, way: str) -> WayScore:
-    return look.scores[list(WAYS).index(way)]
+def _score(run: Run, way: str) -> SimpleNamespace:
+    return SimpleNamespace(**run.numbers[way])
 
 
-def _strips(look: TwoClocksLook, *names: str) -> PanelSheet:
+def _curves(run: Run) -> SimpleNamespace:
+    """Scores by the number of trees."""
+    return SimpleNamespace(n_trees=run.views[0].n_trees, **run.views[0].curves)
+
+
+def _strips(run: Run, *names: str) -> PanelSheet:
     """Scores against the number of trees, from 20 on, over a logarithmic axis."""
-    curves = look.curves
+    curves = _curves(run)
     late = curves.n_trees >= 20
     x = np.log10(curves.n_trees[late])
     lines = {
@@ -76,14 +80,14 @@ def _strips(look: TwoClocksLook, *names: str) -> PanelSheet:
         strip_height=240,
         frame_label="trees",
         frame_values=curves.n_trees[late].tolist(),
-        alt=describe_two_clocks(look),
+        alt=TWO_CLOCKS.describe(run),
         name="two-clocks",
     )
 
 
-def _near_the_least(look: TwoClocksLook) -> PanelSheet:
+def _near_the_least(run: Run) -> PanelSheet:
     """The page's maps, of which a player keeps only the pairs near the least NLL."""
-    sheet = clocks_sheet(look, None, describe_two_clocks(look))
+    sheet = clocks_sheet(run.views[0], run.settings, TWO_CLOCKS.describe(run))
     above = [np.asarray(panel.values) for panel in sheet.panels]
     least = min(float(values.min()) for values in above)
     panels = [
@@ -105,9 +109,9 @@ def _near_the_least(look: TwoClocksLook) -> PanelSheet:
     )
 
 
-def _collapse_chart(look: TwoClocksLook) -> Brushed:
+def _collapse_chart(run: Run) -> Brushed:
     """Where the stated error is too small: over the logarithm of the number of trees."""
-    curves = look.curves
+    curves = _curves(run)
     late = curves.n_trees >= 20
     n_trees, rmse, stated = curves.n_trees[late], curves.rmse[late], curves.stated[late]
     x = np.log10(n_trees)
@@ -132,8 +136,8 @@ def _collapse_chart(look: TwoClocksLook) -> Brushed:
 
 def collapse() -> ComputedStep:
     """The model's own statement of its error falls below the error."""
-    look = _look(MAIN)
-    curves, every = look.curves, _score(look, "all")
+    run = _run(MAIN)
+    curves, every = _curves(run), _score(run, "all")
     settings = MAIN
     enough = curves.n_trees[curves.stated >= curves.rmse]
     notes = ("Each model predicts a mean and a std. The second chart shows their intervals.",)
@@ -141,20 +145,20 @@ def collapse() -> ComputedStep:
         f"{settings.rows} rows train {settings.members} boosted models. The line is the error of "
         "their mean on unseen rows. The models also state their error."
     )
-    right = _collapse_chart(look)
+    right = _collapse_chart(run)
     answer = (
         f"From {int(enough.max(initial=0)):,} trees on. With all {settings.trees:,} the models "
         f"state {short(curves.stated[-1])} and are off by {short(curves.rmse[-1])}; 90 % "
         f"intervals hold {100 * every.coverage:.0f} %. The trees fit the training rows so closely "
         "that residuals no longer show the noise."
     )
-    return ComputedStep(text, right, answer, _strips(look, "error", "coverage"), notes)
+    return ComputedStep(text, right, answer, _strips(run, "error", "coverage"), notes)
 
 
 def two_moments() -> ComputedStep:
     """Two scores are best at different numbers of trees."""
-    look = _look(MAIN)
-    curves = look.curves
+    run = _run(MAIN)
+    curves = _curves(run)
     at_rmse, at_nll = int(curves.rmse.argmin()), int(curves.nll.argmin())
     notes = ("The rows that score here chose nothing and trained nothing.",)
     text = (
@@ -168,41 +172,40 @@ def two_moments() -> ComputedStep:
         f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE; stopping "
         f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
     )
-    return ComputedStep(text, right, answer, _strips(look, "error", "nll"), notes)
+    return ComputedStep(text, right, answer, _strips(run, "error", "nll"), notes)
 
 
 def off_the_diagonal() -> ComputedStep:
     """The best pair of numbers is not on the diagonal."""
-    look = _look(MAIN)
-    early, clocks = _score(look, "early"), _score(look, "clocks")
-    assert clocks.clocks is not None
-    assert early.clocks is not None
+    run = _run(MAIN)
+    early, clocks = _score(run, "early"), _score(run, "clocks")
     notes = (
         "The left map has the std as it is; the right one multiplies it by the best factor. Two "
-        f"clocks has a factor of {short(clocks.clocks.factor)}. Early stopping takes "
-        f"{early.clocks.mean_trees:,} trees for both.",
+        f"clocks has a factor of {short(clocks.factor)}. Early stopping takes "
+        f"{early.mean_trees:,} trees for both.",
     )
     text = (
         "A cell is a pair: trees for the mean across, trees for the scale upwards. Dark is a low "
         "NLL. The dashed diagonal has equal numbers."
     )
-    right = Between(clocks.clocks.mean_trees / clocks.clocks.scale_trees, (0.67, 1.5))
+    right = Between(clocks.mean_trees / clocks.scale_trees, (0.67, 1.5))
     answer = (
-        f"{clocks.clocks.mean_trees:,} trees for the mean, {clocks.clocks.scale_trees:,} for the "
+        f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the "
         f"scale. The NLL is {short(clocks.nll)}; one number for both has {short(early.nll)}. The "
         f"RMSE is {short(clocks.rmse)} against {short(early.rmse)}. Other rows chose the clocks."
     )
-    return ComputedStep(text, right, answer, _near_the_least(look), notes)
+    return ComputedStep(text, right, answer, _near_the_least(run), notes)
 
 
 def only_a_factor() -> ComputedStep:
     """A factor repairs the coverage, but not the shape of the noise."""
-    look = _look(END)
-    every, factor, clocks = (_score(look, way) for way in ("all", "factor", "clocks"))
-    assert factor.clocks is not None
+    run = _run(END)
+    every, factor, clocks = (_score(run, way) for way in ("all", "factor", "clocks"))
     levels = 100 * np.array(LEVELS)
     lines = [
-        StripLine(WAYS[way], 100 * look.reliability[way], WAY_COLOURS[way], dash=way == "factor")
+        StripLine(
+            WAYS[way], 100 * run.views[0].reliability[way], WAY_COLOURS[way], dash=way == "factor"
+        )
         for way in WAYS
     ]
     sheet = PanelSheet(
@@ -221,11 +224,11 @@ def only_a_factor() -> ComputedStep:
         frame_values=levels.tolist(),
         strip_columns=1,
         strip_height=260,
-        alt=describe_two_clocks(look),
+        alt=TWO_CLOCKS.describe(run),
         name="two-clocks-reliability",
     )
     notes = (
-        f"The factor is {short(factor.clocks.factor)}. The CRPS is {short(factor.crps)} against "
+        f"The factor is {short(factor.factor)}. The CRPS is {short(factor.crps)} against "
         f"{short(clocks.crps)} with two clocks.",
     )
     text = (
@@ -243,13 +246,11 @@ def only_a_factor() -> ComputedStep:
 
 def one_feature() -> ComputedStep:
     """Where the mean stops early too, the clocks nearly agree."""
-    look = _look(ONE_FEATURE)
-    early, clocks = _score(look, "early"), _score(look, "clocks")
-    assert clocks.clocks is not None
-    assert early.clocks is not None
+    run = _run(ONE_FEATURE)
+    early, clocks = _score(run, "early"), _score(run, "clocks")
     notes = (
         f"The RMSE is {short(clocks.rmse)} against {short(early.rmse)}. The factor is "
-        f"{short(clocks.clocks.factor)}.",
+        f"{short(clocks.factor)}.",
     )
     text = (
         f"Now one feature, noise that grows with it, and {ONE_FEATURE.rows} rows. Few "
@@ -258,11 +259,11 @@ def one_feature() -> ComputedStep:
     right = Between(early.nll - clocks.nll, (0.005, 0.1))
     answer = (
         f"The NLL is {short(clocks.nll)} against {short(early.nll)}, with "
-        f"{clocks.clocks.mean_trees} and {clocks.clocks.scale_trees} trees against "
-        f"{early.clocks.mean_trees}. The factor is left: intervals hold "
+        f"{clocks.mean_trees} and {clocks.scale_trees} trees against "
+        f"{early.mean_trees}. The factor is left: intervals hold "
         f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
     )
-    return ComputedStep(text, right, answer, _near_the_least(look), notes)
+    return ComputedStep(text, right, answer, _near_the_least(run), notes)
 
 
 LESSON = Lesson(

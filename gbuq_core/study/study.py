@@ -20,7 +20,7 @@ import numpy as np
 
 from gbuq_core.experiments.claims import Claim as Verdict
 from gbuq_core.experiments.claims import Threshold, judged, smaller_text, times_text
-from gbuq_core.experiments.experiment import PAPER_HELD, Closer, Keep, Rows, SeenMethod, Work
+from gbuq_core.experiments.experiment import PAPER_HELD, Closer, Keep, Rows, SeenMethod, Text, Work
 from gbuq_core.experiments.opening import BITS, Opening
 from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
 from gbuq_core.experiments.seeds import SeedStudy
@@ -51,7 +51,8 @@ class Claim(NamedTuple):
     methods: Sequence[str] = ("",)  # of which it is said
     chip: str = ""  # the statement in a few words, if it is one of the main ones
     name: str | None = None  # of the number, in the verdict
-    form: str = ""  # how the number is written, if not as the threshold does
+    form: str = ""  # how the number is written, or a text of numbers, if not as the threshold does
+    rule: str = ""  # when it holds, if the threshold does not say it
 
 
 class Row(NamedTuple):
@@ -91,6 +92,16 @@ class Run:
         }
         numbers = self.study.score(self)
         return {key: {**costs.get(key, {}), **numbers[key]} for key in numbers}
+
+
+class Turn(NamedTuple):
+    """A knob that sliders in the picture set, as do clicks on the cells of maps in `why`."""
+
+    knob: str
+    write: Callable[[tuple[int, int, bool]], str]  # its text for where the sliders are
+    # `clicked(run, panel, row, column)`: where a click puts them
+    clicked: Callable[[Run, int, int, int], tuple[int, int, bool]]
+    hint: str  # said at the maps
 
 
 class Code(NamedTuple):
@@ -165,9 +176,13 @@ def _verdict(claim: Claim, key: str, numbers: Numbers) -> Verdict:
     value = float(numbers[claim.number])
     text, here, chip = (fill(words, numbers) for words in (claim.text, claim.here, claim.chip))
     verdict = judged(text, here, value, claim.holds, key=key, chip=chip, name=claim.name)
+    verdict = verdict._replace(threshold=claim.rule or verdict.threshold)
     if not claim.form:
         return verdict
-    return verdict._replace(value=f"{claim.name or claim.holds.what} {FORMS[claim.form](value)}")
+    if claim.form in FORMS:
+        name = claim.name or claim.holds.what
+        return verdict._replace(value=f"{name} {FORMS[claim.form](value)}")
+    return verdict._replace(value=fill(claim.form, numbers))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,7 +191,7 @@ class Study:
 
     name: str
     question: str
-    lede: str
+    lede: Text  # also of the settings
     settings: type
     methods: Mapping[str, Any]  # from each method's key to an object with its `label`
     data: Callable[[Any], Any]  # of settings: rows and truth
@@ -201,6 +216,7 @@ class Study:
     # dragged as a line across the x axis, and what is said of it
     quick: tuple[str, ...] = ()
     border: tuple[str, str] | None = None
+    turn: Turn | None = None
     score: Callable[[Run], Scores]
     claims: Sequence[Claim]
     scorecard: Mapping[str, Sequence[Row]]  # by heading
@@ -213,7 +229,7 @@ class Study:
     # what they hold
     columns: Callable[[Run], Mapping[str, Any]] = lambda run: {}
     files: Mapping[str, Callable[[Run], Mapping[str, Any]]] = field(default_factory=dict)
-    copied: Callable[[Any], Code]  # of settings
+    copied: Callable[[Any], Code | str]  # of settings: what the code calls, or all of it
     reading: str | Callable[[Run], str] = ""  # how the picture is read
     about: Callable[[Run], str] = lambda run: ""  # of which settings the verdicts are
     # Tables that the browser draws the picture anew with: `packed(run, keep)`, by name
@@ -320,9 +336,9 @@ class Study:
     def describe(self, run: Run) -> str:
         """The picture in words."""
         words = [fill(self.said, run.numbers[""])]
-        words += [
-            fill(text, run.numbers[view.method]) for view in run.views for text in self.said_of
-        ]
+        told = [view.method for view in run.views if view.method in run.numbers]
+        told = told or [key for key in run.numbers if key]  # of what one fit compares
+        words += [fill(text, run.numbers[key]) for key in told for text in self.said_of]
         return " ".join(filter(None, words))
 
     def sheet(self, run: Run, views: Sequence[Any], knobs: Sequence[LiveKnob]) -> PanelSheet:
@@ -380,6 +396,8 @@ class Study:
     def python(self, settings: Any) -> str:
         """Code that fits the methods and predicts with the library's public names."""
         code = self.copied(settings)
+        if isinstance(code, str):
+            return code
         lines = import_lines([code.data, *(name for _, name, _, _ in code.models)])
         made = f"data = {code.data.partition(':')[2]}({arguments_text(code.arguments)})"
         lines += ["", made, "uncertainty = {}"]
@@ -458,7 +476,7 @@ class Study:
 
     def at_hand(self, settings: Any) -> Any:
         """The settings of the methods that follow a hand."""
-        few = tuple(method for method in settings.methods if method in self.quick)
+        few = tuple(method for method in self.chosen(settings) if method in self.quick)
         return replace(settings, methods=few) if self.quick else settings
 
     def figure(
@@ -479,8 +497,9 @@ class Study:
         self, settings: Any, fits: Sequence[Any], views: Sequence[Any], keep: Keep
     ) -> Run:
         """What belongs to these settings."""
-        methods = tuple(view.method for view in views)
-        return self.gather(replace(settings, methods=methods), views)
+        if hasattr(settings, "methods"):
+            settings = replace(settings, methods=tuple(view.method for view in views))
+        return self.gather(settings, views)
 
     def look(self, *of: Any) -> Rows:
         """What asks the models."""

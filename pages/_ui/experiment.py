@@ -160,11 +160,12 @@ def show_compared(
     keys: Sequence[str],
     hold: Hold = _nothing,
     below: Callable[[Any], None] | None = None,
+    acts: Callable[[Any], Acts] = _nothing,
 ) -> None:
     """Methods side by side over one x axis.
 
     ``hold(settings, figure, done)`` says what can be done in the picture, and ``below(settings)``
-    draws what belongs to it.
+    draws what belongs to it. ``acts(run)`` says what can be done in the figures of Why.
     """
     folded = folds_of([record.inside], record.trials)
     page, values, settings = open_account(record, state, keys, folded)
@@ -185,7 +186,7 @@ def show_compared(
     fits, views = [each.fit for each in fresh], [each.view for each in fresh]
     run = record.join_views(settings, fits, views, kept)
     run = ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
-    ready = record.chosen(run.settings)
+    ready = run.views if isinstance(record, Study) else record.chosen(run.settings)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
         # All are shown at once, since no other view is in the file.
@@ -201,7 +202,7 @@ def show_compared(
         record,
         run,
         sections,
-        {},
+        acts(run),
         scored=bool(ready),
         complete=len(ready) == len(answers),
         costs=list_costs(record, shown),

@@ -66,7 +66,8 @@ EXPERIMENTS = (
     HEART, SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS,
     BEYOND, OWN_POINTS,
 )  # fmt: skip
-STUDIES = (HEART, BEYOND, NOVELTY)  # the experiments that are one file each, in `gbuq_core.study`
+# The experiments that are a `gbuq_core.study.study.Study` each.
+STUDIES = (HEART, BEYOND, NOVELTY, TWO_CLOCKS)
 # In the order of the navigation, which leads to the experiments by Explore.
 PAGES = (HOME, YOUR_DATA, EXPLORE, LESSONS, SCOREBOARD, *EXPERIMENTS)
 

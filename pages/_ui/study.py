@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from gbuq_core.experiments.experiment import in_order
 from gbuq_core.figures.curves import Curves
 from gbuq_core.knobs import find_knob, problem_with
 from gbuq_core.settings import from_values, knobs_of, to_values
@@ -20,6 +21,7 @@ from pages._ui.live import COLOURS, EVERY, FOCUS, map_knob, names_of_kinds
 from pages._ui.live_sliders import carried, carry
 from pages._ui.maps import show_maps
 from pages._ui.present import Step
+from pages._ui.sections import Acts
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
@@ -50,8 +52,10 @@ def state_of(study: Study) -> PageState:
 def show_study(study: Study) -> None:
     """The whole page of a study."""
     if study.curves:
-        held = {"hold": partial(_hold_border, study)} if study.border else {}
-        show_compared(study, state_of(study), study.first, **held)
+        own: dict[str, Any] = {"hold": partial(_hold_border, study)} if study.border else {}
+        if study.turn:
+            own = {"hold": partial(_hold_sliders, study), "acts": partial(_act_in_maps, study)}
+        show_compared(study, state_of(study), study.first, **own)
         return
     clicks = {}
     if study.click:
@@ -96,6 +100,36 @@ def _hold_border(study: Study, settings: Any, figure: Curves, done: bool) -> dic
             f" {hint}",
             border=Border(low, high, step),
         ),
+    }
+
+
+def _turn(study: Study, turned: tuple[int, int, bool]) -> None:
+    """Keep where the reader left the sliders. Streamlit calls this before the page runs."""
+    assert study.turn is not None
+    st.session_state[study.turn.knob] = study.turn.write(turned)
+
+
+def _hold_sliders(study: Study, settings: Any, figure: Curves, done: bool) -> dict[str, Any]:
+    """The sliders in the picture, once there is something to move."""
+    return {"on_turn": partial(_turn, study)} if "dials" in figure.spec else {}
+
+
+def _act_in_maps(study: Study, run: Run) -> Acts:
+    """Clicks on the maps of Why move the sliders in the picture."""
+    turn = study.turn
+    assert turn is not None
+
+    def choose(event: CanvasEvent) -> None:
+        """Go to a clicked cell, or to the middle of a selection."""
+        last = len(event.dragged) // 2
+        cell = event.clicked or ((1, *event.dragged[last]) if event.dragged else None)
+        if cell:
+            _turn(study, turn.clicked(run, *cell))
+
+    return {
+        f"{study.name}-why-{at}": {"select": "cells", "on_select": choose, "hint": turn.hint}
+        for at, section in enumerate(in_order(study.why(run)))
+        if section.sheet is not None
     }
 
 

@@ -1,12 +1,10 @@
 """Pages run through Streamlit's AppTest, without a browser."""
 
-from functools import cache, partial
+from functools import cache
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from gbuq_core.experiments.two_clocks import experiment as clocks
-from gbuq_core.experiments.two_clocks.scores import score_seeds
 from pages._ui.your_data import export
 
 
@@ -36,9 +34,3 @@ def offered(monkeypatch):
 
     monkeypatch.setattr(export, "show_exports", keep)
     return makers
-
-
-@pytest.fixture
-def two_seeds(monkeypatch):
-    """Two seeds of Two clocks in place of ten, which are a minute of fits on a busy machine."""
-    monkeypatch.setattr(clocks, "score_seeds", partial(score_seeds, n_seeds=2))

@@ -5,19 +5,19 @@ from gbuq_core.experiments.heteroscedastic.fit import count_fits as heteroscedas
 from gbuq_core.experiments.neighbours.fit import count_fits as neighbours_fits
 from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.experiments.spiral.fit import count_fits as spiral_fits
-from gbuq_core.experiments.two_clocks.fit import count_fits as two_clocks_fits
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.members import count_fits as study_fits
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import count_fits as novelty_fits
+from gbuq_core.study.two_clocks import TWO_CLOCKS
+from gbuq_core.study.two_clocks_fit import count_fits as two_clocks_fits
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
-from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from tests.app.drawn import curve_specs, sheets
 from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import run_when_done
@@ -25,8 +25,8 @@ from tests.app.waiting import run_when_done
 STATES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, NOVELTY)),
-        *(SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, TWO_CLOCKS),
+        *map(state_of, (HEART, BEYOND, NOVELTY, TWO_CLOCKS)),
+        *(SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS),
     )
 }
 SMALL = {

@@ -62,7 +62,7 @@ VIEWS = {
     ),
     "two_clocks": ({}, ("tails", "normal"), ("clocks", "100.5.plain")),
 }  # fmt: skip
-# Which plans use which knob is asked in tests/experiments; of two clocks, two seeds are fitted.
+# Which plans use which knob is asked in tests/experiments and tests/study.
 REFITTED = {
     "heart": (("trees", 50, 2), ("members", 5, 1), ("rate", 0.2, 2)),  # virtual: one model
     "spiral": (("noise", 0.2, 2), ("members", 4, 1), ("cycle", 50, 1)),
@@ -71,7 +71,7 @@ REFITTED = {
     "soft_trees": (("rows", 30, 1), ("depth", 1, 1)),
     "neighbours": (("leaves", 4, 1), ("library", "SGLB (one model)", 1)),
     "novelty": (("rows", 100, 2), ("leaf_model", "mean or share", 2), ("noise", 2, 2)),
-    "two_clocks": (("data", "growing noise", 3), ("depth", 2, 3)),
+    "two_clocks": (("data", "growing noise", 1), ("depth", 2, 1)),
     "beyond": (("edge", 5.0, 3), ("gap", 0.0, 3), ("noise", 0.5, 3)),
 }
 
@@ -90,7 +90,6 @@ def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(page):
         assert FITS[page]() == fits, key
 
 
-@pytest.mark.usefixtures("two_seeds")
 @pytest.mark.parametrize("page", REFITTED)
 def test_a_knob_of_the_fit_fits_only_what_depends_on_it(page):
     at = open_page(page)
@@ -143,7 +142,6 @@ GIVEN = [
 ]
 
 
-@pytest.mark.usefixtures("two_seeds")
 @pytest.mark.parametrize(("page", "query"), GIVEN)
 def test_the_code_the_files_and_the_words_are_of_the_link(page, query, monkeypatch):
     offered = {}

@@ -22,7 +22,6 @@ from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.study import state_of
-from pages._ui.two_clocks import controls as two_clocks_controls
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
 from tests.app.linked import link_of
@@ -34,14 +33,13 @@ HEART = load_lessons()[0]
 CONTROLS = {
     **{
         name: SimpleNamespace(STATE=state_of(study_of(name)))
-        for name in ("heart", "beyond", "novelty")
+        for name in ("heart", "beyond", "novelty", "two_clocks")
     },
     "gaussians": gaussians_controls,
     "spiral": spiral_controls,
     "neighbours": neighbours_controls,
     "soft_trees": soft_trees_controls,
     "heteroscedastic": heteroscedastic_controls,
-    "two_clocks": two_clocks_controls,
     "your_data": your_data_controls,
 }
 

@@ -25,11 +25,11 @@ from gbuq_core.experiments.soft_trees.rank import RankSettings
 from gbuq_core.experiments.soft_trees.trials import BANDIT, RANKS
 from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
-from gbuq_core.experiments.two_clocks.experiment import TWO_CLOCKS
-from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.two_clocks import TWO_CLOCKS
+from gbuq_core.study.two_clocks_fit import MODELS, WITH_CLOCKS
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians
@@ -37,7 +37,6 @@ from pages._ui.heteroscedastic import controls as heteroscedastic
 from pages._ui.soft_trees import controls as soft_trees
 from pages._ui.spiral import controls as spiral
 from pages._ui.study import state_of
-from pages._ui.two_clocks import controls as two_clocks
 
 heart = SimpleNamespace(STATE=state_of(HEART))
 RECORDS = (
@@ -144,7 +143,7 @@ def test_soft_trees_says_how_its_comparisons_are_run():
 
 
 def test_two_clocks_says_which_models_have_clocks():
-    (knob,) = (knob for knob in two_clocks.STATE.knobs if knob.key == "model")
+    (knob,) = (knob for knob in state_of(TWO_CLOCKS).knobs if knob.key == "model")
     assert "The first eight grow tree by tree" in knob.help
     assert MODELS[:8] == WITH_CLOCKS
 

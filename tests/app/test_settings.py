@@ -11,7 +11,6 @@ from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
 from gbuq_core.experiments.wave.fit import WaveSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
@@ -26,6 +25,8 @@ from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
+from gbuq_core.study.two_clocks import TWO_CLOCKS
+from gbuq_core.study.two_clocks_fit import TwoClocksSettings
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
@@ -34,7 +35,6 @@ from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
-from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from tests.app.experiment_page import SMALL
 from tests.app.linked import values_of_link
 from tests.app.opening import open_link
@@ -47,7 +47,7 @@ PAGES = {
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "spiral": (SPIRAL, SpiralSettings),
     "novelty": (state_of(NOVELTY), NoveltySettings),
-    "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
+    "two_clocks": (state_of(TWO_CLOCKS), TwoClocksSettings),
     "beyond": (state_of(BEYOND), BeyondSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),
 }

@@ -11,6 +11,7 @@ from gbuq_core.knobs import problem_with
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.two_clocks import TWO_CLOCKS
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
@@ -18,14 +19,13 @@ from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
-from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from pages._ui.your_data.state import page_state
 
 STORIES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, NOVELTY)),
-        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, SOFT_TREES, SPIRAL, TWO_CLOCKS),
+        *map(state_of, (HEART, BEYOND, NOVELTY, TWO_CLOCKS)),
+        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, SOFT_TREES, SPIRAL),
         page_state([], "", 0),
     )
 }

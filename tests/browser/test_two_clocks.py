@@ -18,7 +18,7 @@ from tests.browser.conftest import (
 APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "data=wave&rows=100&trees=100&members=2"  # small enough for a busy machine
 COLD = 240_000  # ms: kernels may have to be compiled first, on a machine that does other things too
-ROOT = ".st-key-two-clocks-band .gbuq-curves"
+ROOT = ".st-key-two_clocks .gbuq-curves"
 # Figures of a page are numbered in the order in which they were mounted.
 BAND = "node => node.querySelector('svg[tabindex] .panel').innerHTML.replace(/hatch-\\d+/g, '')"
 

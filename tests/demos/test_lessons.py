@@ -19,7 +19,7 @@ import demos
 from demos import NAMES, lesson, load_lessons, teaching
 from demos.asking import Between, Brush, Brushed, Drawing, Largest, compare
 from demos.lesson import ComputedStep, Lesson, Step, lesson_html, main
-from demos.two_clocks import END, MAIN, _look, _score
+from demos.two_clocks import END, MAIN, _curves, _run, _score
 from demos.your_data.steps import _top, two_kinds
 from demos.your_data.tables import SEEDS, curves, detect, score_diabetes, split_errors
 from gbuq_core.errors import InvalidParameter
@@ -279,13 +279,13 @@ def test_a_lesson_runs_as_a_program(tmp_path):
 
 def test_one_factor_repairs_the_coverage_and_not_the_scores():
     assert plan_of(MAIN) == plan_of(END)
-    look = _look(END)
-    every, factor, clocks = (_score(look, way) for way in ("all", "factor", "clocks"))
+    run = _run(END)
+    every, factor, clocks = (_score(run, way) for way in ("all", "factor", "clocks"))
     assert every.coverage < 0.6
     assert abs(factor.coverage - 0.9) < 0.06
     assert clocks.nll < factor.nll < every.nll
     assert clocks.crps < factor.crps < every.crps
-    curves = look.curves
+    curves = _curves(run)
     assert curves.stated[-1] < 0.5 * curves.rmse[-1]
     assert curves.nll.argmin() < curves.rmse.argmin()
 

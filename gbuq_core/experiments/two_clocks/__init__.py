@@ -1,1 +1,0 @@
-"""Two clocks: is the stated uncertainty true, and how many trees make it so?"""
