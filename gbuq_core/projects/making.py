@@ -47,7 +47,7 @@ from gbuq_core.tables.intervals import (
     yardstick_of,
 )
 from gbuq_core.tables.judging import heavy_held
-from gbuq_core.tables.output import added_columns, assemble_output, join_columns
+from gbuq_core.tables.output import added_columns, assemble_output, flag_notices, join_columns
 from gbuq_core.tables.plan import check_level, check_table_method
 from gbuq_core.tables.predicting import predict_rows
 from gbuq_core.tables.scoring import Fits, fit_for_new, judge_measured, score_again
@@ -234,7 +234,7 @@ def score_project(project: Project, new: Table) -> ScoredRows:
         frame, added = join_columns(own, columns, added.renamed)
         counts = count_ends(ends, predictions.loc, none)
         told = describe_ends(counts, project.level, project.target.name, none)
-    notices = (*new.notices, *prepared.notices, *renamed, *told)
+    notices = (*new.notices, *prepared.notices, *renamed, *told, *flag_notices(predictions))
     return ScoredRows(frame, added, predictions, notices)
 
 

@@ -125,3 +125,10 @@ def test_only_regular_files_are_written_and_read(table, tmp_path):
         open_project(tmp_path)
     with pytest.raises(ProjectError, match="There is no project"):
         open_project(tmp_path / "none.gbuq")
+
+
+def test_levels_that_the_table_does_not_have_are_told_without_it():
+    rows = "".join(f"{'abc'[i % 3]},{i % 7},{i % 7 + i % 3}\n" for i in range(60))
+    project = fit_project(read_table(f"land,x,y\n{rows}".encode()), "y", plan=quick(n_trees=20))
+    new = read_table(b"land,x\nd,1\na,2\ne,3\n", to_score=True)
+    assert score_project(project, new).notices[-1].startswith("2 rows have a category")
