@@ -6,6 +6,7 @@ comma. These decide. 20.932 is a small number with a point or a large one with a
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ _FEWEST_DECISIVE = 0.05
 _FEWEST_GROUPED = 10
 _MOST_AGAINST = 0.5  # of the cells with a mark, in a second file
 _LOOKED_AT = 1000  # cells, which decide if they leave no doubt
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 
 
 class FileMark(NamedTuple):
@@ -87,7 +89,7 @@ def find_file_mark(columns: list[list[str]], delimiter: str) -> FileMark:
     votes = {".": 0, ",": 0}
     n_commas = n_points = 0
     for cells in columns:
-        counts = _count(_marked(pa.array([cell.strip() for cell in cells], pa.string())))
+        counts = _count(pa.array([cell.strip() for cell in cells], pa.string()))
         mark = counts.decided()
         # Between commas, few decimal commas may be slips.
         if mark and not (mark == delimiter and counts.are_few):
@@ -111,7 +113,7 @@ def choose_mark(name: str, text: Any, of_file: FileMark) -> ChosenMark:
     if of_file.basis == "given":
         return ChosenMark(of_file.decimal)
     for cells in (spread(text, _LOOKED_AT), text):
-        counts = _count(_marked(cells))
+        counts = _count(cells)
         mark = counts.decided()
         if mark and (mark == of_file.decimal or not counts.are_few):
             return ChosenMark(mark)
@@ -156,7 +158,7 @@ def count_against(text: Any, unreadable: NDArray[np.bool_], own: str) -> int:
 
 def count_marked(text: Any) -> int:
     """How many cells are numbers with a point or a comma."""
-    return _count(_marked(text)).n_marked
+    return _count(text).n_marked
 
 
 def is_contradicted(n_against: int, n_marked: int) -> bool:
@@ -170,7 +172,7 @@ def like_sentence(column: Column, text: Any, of_file: FileMark) -> str:
     if alone.decimal == own:
         marked = any(mark in cell for cell in column.examples for mark in NAMES)
         return "" if marked else alone.doubt
-    example = _count(_marked(text)).example
+    example = _count(text).example
     if not example:
         return ""
     return (
@@ -221,8 +223,25 @@ def _matches(text: Any, mark: str) -> NDArray[np.bool_]:
     return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=bool)
 
 
+def _count_plain(text: Any) -> _Counts | None:
+    """Of few numbers that are written as programs do; None of others, which take patterns."""
+    if len(text) > 2 * _LOOKED_AT or pc.any(pc.match_substring(text, ",")).as_py():
+        return None
+    try:
+        pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    marked = [cell for cell in text.to_pylist() if cell and "." in cell]
+    either = [cell for cell in marked if _EITHER.fullmatch(cell)]
+    return _Counts(len(marked) - len(either), 0, len(either), 0, False, "".join(either[:1]))
+
+
 def _count(text: Any) -> _Counts:
-    """Of known cells with a mark."""
+    """Of the numbers with a mark in trimmed text."""
+    counts = _count_plain(text)
+    if counts is not None:
+        return counts
+    text = _marked(text)
     if not len(text):
         return _Counts(0, 0, 0, 0, False, "")
     point, comma = _matches(text, "."), _matches(text, ",")
