@@ -54,6 +54,7 @@ from gbuq_core.study.novelty_maps import (
     TABLES,
     Array,
     Disagreement,
+    InUse,
     Mask,
     NoveltyData,
     NoveltyFit,
@@ -72,6 +73,7 @@ from gbuq_core.study.novelty_maps import (
     fit,
     forest_of,
     in_use,
+    keep,
     make_data,
     maps_of,
     offer_undo,
@@ -104,6 +106,11 @@ class NoveltyView:
     def data(self) -> NoveltyData:
         """The rows that are left."""
         return make_data(self.fit.plan)
+
+    @property
+    def used(self) -> InUse:
+        """What the scores depend on besides the fit."""
+        return in_use(self.settings, self.data)
 
     @cached_property
     def maps(self) -> NoveltyMaps:
@@ -144,9 +151,12 @@ class NoveltyView:
     @cached_property
     def look(self) -> PlaceLook:
         """The cell of the settings looked at."""
+        if self.fit.look is not None:
+            return self.fit.look
         (row, column), (x, y) = self.settings.cell, self.data.axes
+        name = ("place", row, column, self.settings.drawn)
         place = float(x[column]), float(y[row])
-        return explain_place(self, place) if self.fit.look is None else self.fit.look
+        return keep(self.fit, self.used, name, lambda: explain_place(self, place))
 
     @cached_property
     def support(self) -> Mask | None:
@@ -160,7 +170,7 @@ class NoveltyView:
     @cached_property
     def numbers(self) -> dict[str, dict[str, Any]]:
         """Each score as a detector of places without rows, by key."""
-        return score_detectors(self)
+        return keep(self.fit, self.used, "numbers", lambda: score_detectors(self))
 
 
 def view(fitted: NoveltyFit, settings: NoveltySettings) -> NoveltyView:
@@ -396,7 +406,7 @@ def about(run: Run) -> str:
             "feature. Here they are the map's cells where rows hardly ever lie, gaps included."
         )
     near = in_use(shown.fit.plan, shown.data)
-    if in_use(shown.settings, shown.data) != near:
+    if shown.used != near:
         third = f", the third feature at {near[1]:g}" if shown.fit.plan.third else ""
         parts.append(
             f"The checks use z-scores that keep rising and the distance to {near[2]} rows{third}, "
@@ -1029,8 +1039,8 @@ NOVELTY = Study(
     reading=reading,
     about=about,
     why=why,
-    packed=lambda run, keep: {
-        "scores": keep(
+    packed=lambda run, kept: {
+        "scores": kept(
             "novelty-table",
             [run.views[0].maps],
             None,

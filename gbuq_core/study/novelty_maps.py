@@ -614,7 +614,8 @@ def offer_undo(run: Run) -> tuple[str, dict[str, dict[str, Any]]]:
     buttons = {"Undo": {"erased": write_places(places[:-1])}}
     if len(places) > 1:
         buttons["Undo all"] = {"erased": ""}
-    return describe_erased(run.data) if run.data is not None else "", buttons
+    gone = run.data is not None and len(run.data.y) < run.data.n_all
+    return describe_erased(run.data) if gone else "", buttons
 
 
 def describe_erased(rows: NoveltyData) -> str:
@@ -758,8 +759,13 @@ def maps_of(fitted: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
     made, used = fitted.maps, in_use(settings, make_data(fitted.plan))
     if used == (made.tail, made.third_at, made.neighbours):
         return made
-    plan, model = fitted.plan, fitted.model
-    return _REUSE.get((plan, used), lambda: map_scores(plan, model, used))
+    return keep(fitted, used, "maps", lambda: map_scores(fitted.plan, fitted.model, used))
+
+
+def keep(fitted: NoveltyFit, used: InUse, name: Hashable, make: Callable[[], T]) -> T:
+    """What follows from the scores of a fit, by a name; a stored fit is another one."""
+    kept: T = _REUSE.get((fitted.plan, fitted.model is None, used, name), make)
+    return kept
 
 
 def map_scores(plan: NoveltySettings, model: tuple[Any, Any], used: InUse) -> NoveltyMaps:
