@@ -24,6 +24,7 @@ from gbuq_core.study.beyond import BEYOND, LOOK
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
+from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 
 MOST_BYTES = 300_000  # of all files of a page
@@ -32,13 +33,13 @@ WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
 _OPENINGS = (
     "wave.fit:OPENING",
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
-    *("soft_trees.opening:OPENING", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
+    *("soft_trees.opening:OPENING", "neighbours.opening:OPENING"),
 )
 _STUDIES = (
     *("wave.fit", "heteroscedastic.claims", "gaussians.scores"),
-    *("soft_trees.claims", "spiral.claims", "neighbours.claims"),
+    *("soft_trees.claims", "neighbours.claims"),
 )
-STUDIES = (HEART, BEYOND, NOVELTY, TWO_CLOCKS)
+STUDIES = (HEART, BEYOND, NOVELTY, TWO_CLOCKS, SPIRAL)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (

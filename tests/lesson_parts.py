@@ -14,9 +14,9 @@ import demos
 from demos import NAMES, load_lessons
 from gbuq_core.experiments.neighbours import look as neighbours_look
 from gbuq_core.experiments.soft_trees import fit as soft_trees
-from gbuq_core.experiments.spiral import fit as spiral
+from gbuq_core.study.spiral import SPIRAL
 
-_fit_once = cache(spiral.fit_spiral)  # a plan says all that a fit depends on
+_fit_once = cache(SPIRAL.fit)  # a plan says all that a fit depends on
 _trees_once = cache(neighbours_look.fit_neighbours)
 _soft_trees_once = cache(soft_trees.fit_soft_trees)
 
@@ -25,7 +25,7 @@ _soft_trees_once = cache(soft_trees.fit_soft_trees)
 def fits_made_once() -> Iterator[None]:
     """Inside, the experiments train no plan of the spiral, neighbours or soft trees twice."""
     with (
-        patch.object(spiral, "fit_spiral", _fit_once),
+        patch.dict(vars(SPIRAL), fit=_fit_once),
         patch.object(neighbours_look, "fit_neighbours", _trees_once),
         patch.object(soft_trees, "fit_soft_trees", _soft_trees_once),
     ):

@@ -94,10 +94,9 @@ def run_over_seeds(
     Examples
     --------
     >>> from gbuq_core import count_verdicts, run_over_seeds
-    >>> from gbuq_core.experiments.spiral.claims import check_claims
-    >>> from gbuq_core.experiments.spiral.fit import SpiralSettings, run_spiral
+    >>> from gbuq_core.study.spiral import SPIRAL, SpiralSettings
     >>> settings = SpiralSettings(methods=("sglb",), rows=100, trees=50)
-    >>> outcomes = run_over_seeds(run_spiral, check_claims, settings, range(3))
+    >>> outcomes = run_over_seeds(SPIRAL.run, SPIRAL.judge, settings, range(3))
     >>> far, *others = count_verdicts(outcomes)
     >>> far.text, [dot.value for dot in far.dots]
     ('holds in 0 of 3 seeds', ['AUROC 0.51', 'AUROC 0.55', 'AUROC 0.58'])

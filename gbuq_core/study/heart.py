@@ -23,8 +23,15 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.glossary import STD_CAVEAT, VIEWS
 from gbuq_core.settings import Codec, arguments, setting
-from gbuq_core.study.maps import Truth, as_unit, maps
-from gbuq_core.study.members import Fit, View, fit_members, view_members
+from gbuq_core.study.maps import Truth, as_unit, maps, where_rows_are
+from gbuq_core.study.members import (
+    MOST_STAGES,
+    Fit,
+    View,
+    fit_members,
+    list_stages,
+    view_members,
+)
 from gbuq_core.study.study import Cell, Claim, Code, Row, Run, Study
 from gbuq_core.synthetic import HeartData, make_heart
 
@@ -206,8 +213,9 @@ def estimator_arguments(plan: HeartSettings) -> dict[str, Any]:
 
 def fit(plan: HeartSettings) -> Fit:
     """Train one method and keep its members' predictions for the 81 cells while it grows."""
-    model = plan.kind.make(estimator_arguments(plan))
-    return fit_members(plan, model, make_data(plan), plan.trees, plan.kind.virtual)
+    model, data = plan.kind.make(estimator_arguments(plan)), make_data(plan)
+    every = 1 if plan.kind.virtual else -(-plan.trees // MOST_STAGES)
+    return fit_members(plan, model, data, data.grid, list_stages(plan.trees, every))
 
 
 def view(fit: Fit, settings: HeartSettings) -> View:
@@ -333,6 +341,7 @@ def picture(run: Run, knobs: Sequence[LiveKnob]) -> PanelSheet:
     """True noise, training rows and true mean beside the maps of up to three methods."""
     data, settings = run.data, run.settings
     counts = np.where(data.in_support, data.cell_counts, np.nan)
+    painted = np.isin(np.arange(SIDE * SIDE), settings.cells).reshape(SIDE, SIDE)
     return maps(
         run.views,
         (
@@ -340,13 +349,15 @@ def picture(run: Run, knobs: Sequence[LiveKnob]) -> PanelSheet:
             Truth("Training rows", counts, "rows", (0.0, float(max(1, data.cell_counts.max())))),
             Truth("True mean", data.mean, "y", (0.0, 1.0)),
         ),
-        {"": ~data.in_support} | {v.method: ~make_data(v.fit.plan).in_support for v in run.views},
         settings,
         noise=(settings.noise, LOUDEST * settings.noise),
-        virtual={key: kind.virtual for key, kind in METHODS.items()},
+        empty={"": ~data.in_support}
+        | {v.method: ~make_data(v.fit.plan).in_support for v in run.views},
+        each={"outlined": painted},
         knobs=knobs,
         marker_at=(1.5, 4.0),
-        outlined=np.isin(np.arange(SIDE * SIDE), settings.cells).reshape(SIDE, SIDE),
+        focus=where_rows_are(data.in_support),
+        hatch_label="no training rows",
         outline_label="painted",
         x_label="feature 2",
         y_label="feature 1",

@@ -31,7 +31,7 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import NONE, csv_text, digits, megabytes, percent, short
-from gbuq_core.settings import bare, data_of, plan_of, sliders
+from gbuq_core.settings import bare, data_of, plan_of, quicker, sliders
 from gbuq_core.study.members import Fit
 
 Numbers = Mapping[str, Any]  # of one method, by name: numbers, and words that sentences take
@@ -52,7 +52,9 @@ class Claim(NamedTuple):
     chip: str = ""  # the statement in a few words, if it is one of the main ones
     name: str | None = None  # of the number, in the verdict
     form: str = ""  # how the number is written, or a text of numbers, if not as the threshold does
-    rule: str = ""  # when it holds, if the threshold does not say it
+    # When it holds, if the threshold does not say it; the verdict is then among the numbers, under
+    # the name of this one with "_verdict", or that of the threshold
+    rule: str = ""
 
 
 class Row(NamedTuple):
@@ -112,6 +114,8 @@ class Code(NamedTuple):
     # `models`: label, "module:name" of the estimator, its arguments, and the expression of its
     # uncertainties by name
     models: Sequence[tuple[str, str, Mapping[str, object], str]]
+    names: Sequence[str] = ()  # "module:name" of what else the lines and the expressions call
+    lines: Sequence[str] = ()  # which make the places, if the rows do not have them
 
 
 def auroc_text(value: float) -> str:
@@ -121,11 +125,23 @@ def auroc_text(value: float) -> str:
     return "> 0.999" if 0.9995 <= value < 1.0 else f"{value:.3f}"
 
 
+WORSE_THAN_CHANCE, BETTER_THAN_CHANCE = 0.45, 0.55  # between them an AUROC says nothing
+
+
+def against_chance(auroc: float) -> str:
+    """What an AUROC is beside one half, in words."""
+    if auroc < WORSE_THAN_CHANCE:
+        return "worse than chance"
+    return "better than chance" if auroc >= BETTER_THAN_CHANCE else "no better than chance"
+
+
 FORMS: Mapping[str, Callable[[Any], str]] = {
     "": short,
     "digits": digits,
     "percent": lambda share: percent(share, 0),
+    "percent1": lambda share: percent(share, 1),
     "auroc": auroc_text,
+    "chance": against_chance,
     "smaller": smaller_text,
     "times": times_text,
     "MB": lambda size: megabytes(None if math.isnan(size) else size),
@@ -168,7 +184,8 @@ def judge(claims: Sequence[Claim], scores: Scores) -> tuple[Verdict, ...]:
         _verdict(claim, claim.key.replace("{method}", method), numbers)
         for method, numbers in scores.items()
         for claim in claims
-        if method in claim.methods and fill(claim.here, numbers) and fill(claim.text, numbers)
+        if method in claim.methods and _is_known(numbers.get(claim.number, math.nan))
+        if fill(claim.here, numbers) and fill(claim.text, numbers)
     )
 
 
@@ -176,7 +193,9 @@ def _verdict(claim: Claim, key: str, numbers: Numbers) -> Verdict:
     value = float(numbers[claim.number])
     text, here, chip = (fill(words, numbers) for words in (claim.text, claim.here, claim.chip))
     verdict = judged(text, here, value, claim.holds, key=key, chip=chip, name=claim.name)
-    verdict = verdict._replace(threshold=claim.rule or verdict.threshold)
+    if claim.rule:
+        said = numbers.get(f"{claim.number}_verdict", verdict.verdict)
+        verdict = verdict._replace(verdict=said, threshold=claim.rule)
     if not claim.form:
         return verdict
     if claim.form in FORMS:
@@ -204,6 +223,7 @@ class Study:
     # whose view a fit needs its model, which a stored one lacks
     kind: type = Fit
     store: Callable[[Any], Any] = lambda fit: fit
+    restore: Callable[[Any], Any] = lambda fit: fit
     asks: tuple[str, ...] = ()
     beginning: Any = None  # the settings of a bare address, if these are not the defaults
     admit: Callable[[Any], Any] = lambda settings: settings  # what of settings is fitted
@@ -221,6 +241,7 @@ class Study:
     claims: Sequence[Claim]
     scorecard: Mapping[str, Sequence[Row]]  # by heading
     caption: str = ""  # below the scorecard
+    remark: Callable[[Run], str] = lambda run: ""  # Markdown below the verdicts
     answer: str  # one sentence on the first method that has its numbers
     # The picture in words: `said` once, `said_of` of each method
     said: str
@@ -242,8 +263,10 @@ class Study:
     presets: Sequence[tuple[str, Mapping[str, Any], str]] = ()
     story: Sequence[tuple[str, Mapping[str, Any]]] = ()  # of present mode
     # `click(settings, cells)` returns what (row, column) cells in the picture set, by knob, and why
-    # they set no more; `undo(run)` what was done so, and buttons: a label and what it sets
+    # they set no more, `line(ends)` what the ends (x, y, x, y) of a drawn line set; `undo(run)` a
+    # note, such as what was done so, and buttons: a label and what it sets
     click: Callable[[Any, Sequence[Cell]], tuple[Mapping[str, Any], str]] | None = None
+    line: Callable[[Sequence[float]], Mapping[str, Any]] | None = None
     undo: Callable[[Run], tuple[str, Mapping[str, Mapping[str, Any]]]] = lambda run: ("", {})
     equations: str  # Markdown, with LaTeX between $$
     terms: tuple[str, ...] = ()  # of the glossary, below them
@@ -252,7 +275,10 @@ class Study:
     lead: str  # below it
     invitation: str = "Choose a method in All settings to see its maps beside the truth."
     held: tuple[str, str] = PAPER_HELD
-    bits: int = BITS  # of numbers with a fraction in the stored fits
+    # Of numbers with a fraction in the stored fits; `shares` are all of the same size
+    bits: int = BITS
+    shares: bool = False
+    quicker: Callable[[Any, float], Any] = quicker  # as `SeedStudy` takes it
     # What a page asks of every account, and this one has none of
     done, wait = "Fitted", 1.5
     inside, beside, trials = None, (), ()
@@ -267,8 +293,10 @@ class Study:
         return getattr(settings, "methods", tuple(self.methods))
 
     def depends(self, fit: Fit, settings: Any) -> Hashable:
-        """What a view depends on besides its fit."""
-        return tuple(getattr(settings, name) for name in self.viewed)
+        """What a view depends on besides its fit: what its method uses."""
+        methods = getattr(fit.plan, "methods", ("",))
+        used = plan_of(settings, str(methods[0]), self.viewed)
+        return tuple(getattr(used, name) for name in self.viewed)
 
     @cached_property
     def opening(self) -> Opening:
@@ -284,6 +312,8 @@ class Study:
             first=first if self.asks else None,
             depends=lambda settings: tuple(getattr(settings, name) for name in self.asks),
             bits=self.bits,
+            fixed=self.shares,
+            restore=self.restore,
         )
 
     @property
@@ -299,6 +329,7 @@ class Study:
             folder=STORED,
             fit=self.run,
             claims=self.judge,
+            quicker=self.quicker,
             first=self.first_settings,
         )
 
@@ -379,7 +410,11 @@ class Study:
         """One line a place: truth, then every method's mean, variances and scores."""
         columns = dict(self.columns(run))
         for view in run.views:
-            parts = {name: getattr(view.last, name) for name in ("mean", *UNCERTAINTY_KINDS)}
+            parts = {name: getattr(view.last, name) for name in UNCERTAINTY_KINDS}
+            if (mean := view.last.mean).ndim == 1:
+                parts = {"mean": mean, **parts}
+            else:
+                parts |= {f"class_{place + 1}": share for place, share in enumerate(mean.T)}
             columns |= {
                 f"{view.method}_{name}": at for name, at in (parts | {**view.last.scores}).items()
             }
@@ -398,9 +433,10 @@ class Study:
         code = self.copied(settings)
         if isinstance(code, str):
             return code
-        lines = import_lines([code.data, *(name for _, name, _, _ in code.models)])
+        lines = ["import numpy as np", ""] if code.lines else []
+        lines += import_lines([code.data, *code.names, *(name for _, name, _, _ in code.models)])
         made = f"data = {code.data.partition(':')[2]}({arguments_text(code.arguments)})"
-        lines += ["", made, "uncertainty = {}"]
+        lines += ["", made, *code.lines, "uncertainty = {}"]
         for label, name, arguments, parts in code.models:
             model, *given, end = call_lines(f"model = {name.partition(':')[2]}", arguments)
             lines += ["", model, *given, f"{end}.fit(data.X, data.y)"]
@@ -411,11 +447,9 @@ class Study:
         """Why there are no verdicts."""
         return "The statements are being checked." if self.measure and not run.measured else ""
 
-    def remark(self, run: Run) -> str:
-        """What is said below the verdicts."""
+    def numbers(self, run: Run) -> str:
+        """What is a click away from the answer."""
         return ""
-
-    numbers = remark
 
     # What no picture waits for
 

@@ -35,17 +35,22 @@ def state_of(study: Study) -> PageState:
     """The page's knobs, presets and story, as the address has them."""
     labels = [method.label for method in study.methods.values()] if study.by_kind else []
     names = (*study.maps, *names_of_kinds(labels))
-    drawn = (*((COLOURS,) if study.by_kind else ()), FOCUS, EVERY, map_knob(names), *SURFACE)
+    folds = tuple(closer.fold for closer in study.closer)
+    looks = (*(knob for closer in study.closer for knob in closer.knobs), *SURFACE, *folds)
+    drawn = (*((COLOURS,) if study.by_kind else ()), FOCUS, EVERY, map_knob(names), *looks)
     if study.curves:
-        drawn = () if study.together else (_EVERY,)
+        looks, drawn = (), () if study.together else (_EVERY,)
     usual, first = to_values(study.settings()), to_values(study.first_settings)
+    opening = {key: value for key, value in first.items() if value != usual[key]}
     return PageState(
         key=study.name,
         knobs=(*knobs_of(study.settings), *drawn),
-        presets=tuple(Preset(*preset) for preset in study.presets),
+        presets=tuple(
+            Preset(*preset, keeps=tuple(knob.key for knob in looks)) for preset in study.presets
+        ),
         picture=(study.name,),
         story=tuple(Step(*step) for step in study.story),
-        opening={key: value for key, value in first.items() if value != usual[key]},
+        opening={**opening, **{fold.key: False for fold in folds}},
     )
 
 
@@ -60,12 +65,15 @@ def show_study(study: Study) -> None:
     clicks = {}
     if study.click:
         clicks = {"on_select": partial(_click, study), "below": partial(_offer_undo, study)}
-    show_maps(study, state_of(study), study.first, **clicks)
+    show_maps(study, state_of(study), study.first, rays=study.line is not None, **clicks)
 
 
 def _click(study: Study, event: CanvasEvent) -> None:
-    """Cells that were clicked or dragged over set knobs. Streamlit calls this before the page."""
-    assert study.click is not None
+    """Cells or a line that were chosen set knobs. Streamlit calls this before the page."""
+    if study.line and event.ray is not None:
+        st.session_state.update(study.line(event.ray))
+    if not study.click or not (event.clicked or event.dragged):
+        return
     knobs = knobs_of(study.settings)
     typed = {knob.key: st.session_state.get(knob.key, knob.default) for knob in knobs}
     held = {knob.key: typed[knob.key] for knob in knobs if not problem_with(knob, typed[knob.key])}
@@ -134,9 +142,9 @@ def _act_in_maps(study: Study, run: Run) -> Acts:
 
 
 def _offer_undo(study: Study, run: Run) -> None:
-    """Buttons while what clicks have set can be undone."""
+    """A note, and buttons while what clicks have set can be undone."""
     text, buttons = study.undo(run)
-    if not buttons:
+    if not text and not buttons:
         return
     with st.container(horizontal=True, key=f"{study.name}-undo"):
         if text:

@@ -12,9 +12,9 @@ from gbuq_core.experiments.heteroscedastic.plan import CHOSEN_SCORES, SCORES
 from gbuq_core.experiments.heteroscedastic.plan import PAPER as HETEROSCEDASTIC
 from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL
 from gbuq_core.settings import from_values
 from gbuq_core.study.heart import HeartSettings
+from gbuq_core.study.spiral import PAPER as SPIRAL
 from pages._ui import skeleton
 from tests.app.experiment_page import (
     FITS,

@@ -20,7 +20,6 @@ from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
-from pages._ui.spiral import controls as spiral_controls
 from pages._ui.study import state_of
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
@@ -33,10 +32,9 @@ HEART = load_lessons()[0]
 CONTROLS = {
     **{
         name: SimpleNamespace(STATE=state_of(study_of(name)))
-        for name in ("heart", "beyond", "novelty", "two_clocks")
+        for name in ("heart", "beyond", "novelty", "two_clocks", "spiral")
     },
     "gaussians": gaussians_controls,
-    "spiral": spiral_controls,
     "neighbours": neighbours_controls,
     "soft_trees": soft_trees_controls,
     "heteroscedastic": heteroscedastic_controls,

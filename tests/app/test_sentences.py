@@ -23,11 +23,11 @@ from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.soft_trees.rank import RankSettings
 from gbuq_core.experiments.soft_trees.trials import BANDIT, RANKS
-from gbuq_core.experiments.spiral.experiment import SPIRAL
-from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.spiral import PAPER as SPIRAL_PAPER
+from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import MODELS, WITH_CLOCKS
 from gbuq_core.synthetic import make_heart, make_wave
@@ -35,10 +35,9 @@ from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians
 from pages._ui.heteroscedastic import controls as heteroscedastic
 from pages._ui.soft_trees import controls as soft_trees
-from pages._ui.spiral import controls as spiral
 from pages._ui.study import state_of
 
-heart = SimpleNamespace(STATE=state_of(HEART))
+heart, spiral = (SimpleNamespace(STATE=state_of(study)) for study in (HEART, SPIRAL))
 RECORDS = (
     HEART,
     SPIRAL,

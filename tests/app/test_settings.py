@@ -10,7 +10,6 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.wave.fit import WaveSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
@@ -25,6 +24,7 @@ from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
+from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import TwoClocksSettings
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
@@ -33,7 +33,6 @@ from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
-from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
 from tests.app.experiment_page import SMALL
 from tests.app.linked import values_of_link
@@ -45,7 +44,7 @@ PAGES = {
     "home": (HOME, WaveSettings),
     "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
-    "spiral": (SPIRAL, SpiralSettings),
+    "spiral": (state_of(SPIRAL), SpiralSettings),
     "novelty": (state_of(NOVELTY), NoveltySettings),
     "two_clocks": (state_of(TWO_CLOCKS), TwoClocksSettings),
     "beyond": (state_of(BEYOND), BeyondSettings),

@@ -1,18 +1,14 @@
 """Spiral through AppTest: picture, looks at a point and along a line, what cannot be fitted."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.spiral.data import SIDE
-from gbuq_core.experiments.spiral.fit import count_fits, run_spiral
-from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
-from gbuq_core.experiments.spiral.probes import probe, ray
-from gbuq_core.experiments.spiral.scores import describe_spiral
+from gbuq_core.study.members import count_fits
+from gbuq_core.study.spiral import METHODS, SIDE, SPIRAL, SpiralSettings
+from gbuq_core.study.spiral_walks import ask_members, decompose, walk
+from pages._ui import study as study_page
 from pages._ui.canvas import CanvasEvent
-from pages._ui.spiral import controls as spiral_controls
-from pages._ui.spiral.controls import STATE, choose
+from pages._ui.study import state_of
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
     job_of,
@@ -29,6 +25,7 @@ from tests.app.experiment_page import (
 )
 from tests.app.waiting import live_jobs
 
+STATE = state_of(SPIRAL)
 SETTINGS = SpiralSettings(
     methods=("sglb", "csglb"),
     rows=100,
@@ -43,7 +40,7 @@ SETTINGS = SpiralSettings(
 
 def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line():
     at = open_page("spiral", px="300", py="-20", flag="20")
-    run = run_spiral(SETTINGS)
+    run = SPIRAL.run(SETTINGS)
     assert titles(at) == [
         "True data uncertainty",
         "SGLB: total",
@@ -55,14 +52,14 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
         "cSGLB: knowledge",
     ]
     # The last frame is the finished map; values travel in steps of a 65,535th of their range.
-    shown, wanted = values_of(at, "SGLB: total")[-1], run.methods[0].total[-1]
-    np.testing.assert_allclose(shown, wanted, atol=2e-5)
-    assert describe_spiral(run_spiral(replace(SETTINGS, flag=20))) in words(at)
+    shown, wanted = values_of(at, "SGLB: total")[-1], run.views[0].last.total
+    np.testing.assert_allclose(shown.ravel(), wanted, atol=2e-5)
+    assert SPIRAL.describe(run) in words(at)
     assert [strip["title"] for strip in sheet(at).header["strips"]] == ["Gradient scale", "Loss"]
     assert table(at, "| Score |")
     # Flagged cells are counted beside chance.
     note = next(note for note in notes(at) if note.startswith("Flagged cells outside the data"))
-    assert f"Chance would give {100 * (~run.truth.in_support).mean():.0f} %" in note
+    assert f"Chance would give {100 * (~run.data.in_support).mean():.0f} %" in note
     hatched = [panel["title"] for panel in sheet(at).header["panels"] if panel["hatched"]]
     assert hatched == ["SGLB: knowledge", "cSGLB: knowledge"]
     # The linked point shows every member there.
@@ -73,9 +70,9 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
         "SGLB, while it grew",
         "cSGLB, while it grew",
     ]
-    point = probe(run.methods[1].fit, SETTINGS, 300.0, -20.0)
-    assert header["strips"][3]["marks"] == point.member_trees.tolist()
-    assert f"{float(point.uncertainty.knowledge):#.3g}" in table(at, "| At this point")
+    assert header["strips"][3]["marks"] == run.views[1].trees.tolist()
+    point = decompose(ask_members(run, run.views[1], np.array([[300.0, -20.0]])))
+    assert f"{point.knowledge[0]:#.3g}" in table(at, "| At this point")
     assert sheet(at).header["markers"][0]["x"] == 300.0
     # The ray is there at once and shows each kind.
     header = sheet(at, 2).header
@@ -87,7 +84,7 @@ def test_the_page_shows_truth_methods_scores_every_member_of_a_point_and_a_line(
     header = sheet(at, 2).header
     assert header["strips"][0]["title"] == "Total uncertainty"
     assert "true data uncertainty" in [line["name"] for line in header["strips"][0]["lines"]]
-    assert ray(run.methods[0].fit, SETTINGS, (0, 0), (600, 450)).distance[-1] == 750.0
+    assert walk(run, (0, 0), (600, 450)).distance[-1] == 750.0
     # Typed coordinates move the point. Folded, it is neither worked out nor drawn, but remembered.
     digest = sheet(at, 1).header["digest"]
     move(at, "px", 200.0)
@@ -177,8 +174,8 @@ def test_a_bare_address_folds_what_a_link_opens():
 )
 def test_clicks_and_lines_become_numbers(event, keys, monkeypatch):
     session = {}
-    monkeypatch.setattr(spiral_controls.st, "session_state", session)
-    choose(event, SIDE)
+    monkeypatch.setattr(study_page.st, "session_state", session)
+    study_page._click(SPIRAL, event)
     # Half a cell from the edge is 592.5: rounded to a whole number, either side will do.
     assert session == pytest.approx(keys, abs=1.0)
 

@@ -6,8 +6,8 @@ import pytest
 
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.study.heart import HEART
+from gbuq_core.study.spiral import SPIRAL
 from pages._ui.live import turning
-from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
 from tests.app.experiment_page import curves, open_page, sheet
 
@@ -30,7 +30,7 @@ def test_a_knob_names_the_maps_of_the_chosen_methods_that_need_it():
     assert {name.split(": ")[1] for name in turns["log"]} == {"knowledge"}
     assert not {"rows", "shown", "unit", "scale"} & {*turns}
     assert turns_of(state_of(HEART), methods=("SGLB",)).get("step") is None
-    spiral = turns_of(SPIRAL)
+    spiral = turns_of(state_of(SPIRAL))
     assert spiral["burn_in"] == spiral["cycle"] == names("cSGLB")
     assert spiral["rate"] == names("SGLB")
     assert spiral["rate"][-1] in spiral["flag"]

@@ -11,21 +11,21 @@ from gbuq_core.knobs import problem_with
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
-from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.study import state_of
 from pages._ui.your_data.state import page_state
 
 STORIES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, NOVELTY, TWO_CLOCKS)),
-        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, SOFT_TREES, SPIRAL),
+        *map(state_of, (HEART, BEYOND, NOVELTY, TWO_CLOCKS, SPIRAL)),
+        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, SOFT_TREES),
         page_state([], "", 0),
     )
 }

@@ -15,10 +15,6 @@ from live_stages import chosen_stages
 from scipy.stats import spearmanr
 
 from demos.live import one_knob
-from gbuq_core.experiments.spiral.data import SIDE, spiral_truth
-from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
-from gbuq_core.experiments.spiral.picture import flagged, spiral_sheet
-from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.live import encode_members
 from gbuq_core.figures.canvas.panels import stacked_values
@@ -27,10 +23,10 @@ from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.settings import plan_of, to_values
 from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.maps import flagged
 from gbuq_core.study.members import Fit, Members
-from gbuq_core.synthetic import make_spiral
+from gbuq_core.study.spiral import FRESH_PER_CLASS, SIDE, SPIRAL, SpiralSettings
 from pages._ui.live import live_knobs
-from pages._ui.spiral import controls as spiral_page
 from pages._ui.study import state_of
 from tests.browser.figure import Figure, turn
 
@@ -100,24 +96,13 @@ def spiral_fit(settings, method, rng):
     )
     proba = np.exp(logits - logits.max(axis=-1, keepdims=True))
     members = (proba / proba.sum(axis=-1, keepdims=True)).astype(np.float32)
-    few = members[:, :, :4]
-    return SpiralFit(
-        plan=plan,
-        data=make_spiral(20, 0.4, 0),
-        model=None,
-        n_trees=n_trees,
-        members=members,
-        fresh_members=few,
-        trace=None,
-        seconds=1.0,
-        memory_bytes=1,
-    )
+    more = {"fresh": members[:, :, : 3 * FRESH_PER_CLASS]}
+    return Fit(plan, Members(n_trees, members, "classes"), 1.0, 1, more=more)
 
 
-def spiral_as_drawn(fits, settings, knobs=()):
-    maps = [map_spiral(fit, settings) for fit in fits]
-    truth = spiral_truth(settings.noise)
-    return spiral_sheet(truth, fits[0].data, maps, settings, knobs=knobs)
+def as_drawn(study, fits, settings, knobs=()):
+    views = [study.view(fit, settings) for fit in fits]
+    return study.sheet(study.gather(settings, views), views, knobs)
 
 
 def knobs_of(page, settings):
@@ -129,7 +114,7 @@ def test_spirals_maps_and_scales_are_pythons(page):
     methods = ("sglb", "virtual_sglb", "csglb")
     settings = SpiralSettings(methods=methods, chain_trees=120, trees=60, members=4, cycle=20)
     fits = [spiral_fit(settings, method, rng) for method in settings.methods]
-    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page.STATE, settings))
+    sheet = as_drawn(SPIRAL, fits, settings, knobs_of(state_of(SPIRAL), settings))
     n_frames = len(sheet.frame_values)
     moves = [
         ({}, {"flag": 20}, -1),
@@ -153,7 +138,7 @@ def test_spirals_maps_and_scales_are_pythons(page):
     assert not frames[0]["on"]
     panels = [index for ensemble in sheet.live.ensembles for index in ensemble.panels]
     for (given, seen, _), (_, frame), shown in zip(moves, cases, frames[1:], strict=True):
-        drawn = spiral_as_drawn(fits, replace(settings, **given, **seen))
+        drawn = as_drawn(SPIRAL, fits, replace(settings, **given, **seen))
         assert shown["on"]
         for index, got in zip(panels, shown["panels"], strict=True):
             panel = drawn.panels[index]
@@ -179,7 +164,7 @@ def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     rng = np.random.default_rng(17)
     settings = SpiralSettings(methods=("virtual_sglb",), chain_trees=60, step=10)
     fits = [spiral_fit(settings, "virtual_sglb", rng)]
-    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page.STATE, settings))
+    sheet = as_drawn(SPIRAL, fits, settings, knobs_of(state_of(SPIRAL), settings))
     file = tmp_path / "spiral.html"
     # A knob that needs no members, which are left out.
     thin = thin_sheet(replace(sheet, knobs=one_knob("flag", settings)))
@@ -191,16 +176,16 @@ def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     turn(light, "flag")
     light.wait_for("node.dataset.live === '1'")
     read = light.root.evaluate(_VALUE, [sheet.live.ensembles[0].panels[2], 40 * SIDE + 40])
-    whole = map_spiral(fits[0], settings).knowledge[-1]
-    assert read == pytest.approx(whole[40, 40], rel=0.1)  # 255 steps of a logarithm
+    whole = SPIRAL.view(fits[0], settings).last.knowledge
+    assert read == pytest.approx(whole[40 * SIDE + 40], rel=0.1)  # 255 steps of a logarithm
     figure = Figure(page)
     figure.wait_for("node.dataset.ready === '1'")
     turn(figure, "step")
     figure.wait_for("node.dataset.live === '1'")
-    fewer = map_spiral(fits[0], replace(settings, step=20)).knowledge[-1]
+    fewer = SPIRAL.view(fits[0], replace(settings, step=20)).last.knowledge
     panel = sheet.live.ensembles[0].panels[2]
     read = figure.root.evaluate(_VALUE, [panel, 40 * SIDE + 40])
-    assert read == pytest.approx(fewer[40, 40], abs=2 * 17 * ENTROPY)  # steps of 17
+    assert read == pytest.approx(fewer[40 * SIDE + 40], abs=2 * 17 * ENTROPY)  # steps of 17
     turn(figure, "step", "ArrowLeft")
     figure.wait_for("node.dataset.live === '0'")
 
@@ -224,18 +209,13 @@ def heart_fit(settings, method, rng):
     return Fit(plan, Members(n_trees, members), 1.0, 1)
 
 
-def heart_as_drawn(fits, settings, knobs=()):
-    views = [HEART.view(fit, settings) for fit in fits]
-    return HEART.sheet(HEART.gather(settings, views), views, knobs)
-
-
 def test_hearts_maps_and_scales_are_pythons(page):
     rng = np.random.default_rng(15)
     settings = HeartSettings(
         methods=("sglb", "virtual_sglb", "vrf"), members=4, trees=200, rows=3, step=20
     )
     fits = [heart_fit(settings, method, rng) for method in settings.methods]
-    sheet = heart_as_drawn(fits, settings, knobs_of(state_of(HEART), settings))
+    sheet = as_drawn(HEART, fits, settings, knobs_of(state_of(HEART), settings))
     moves = [
         ({}, {"unit": "variance"}, -1),
         ({}, {"log": False}, 12),
@@ -252,7 +232,7 @@ def test_hearts_maps_and_scales_are_pythons(page):
     frames = page.evaluate(FOLLOW, [renderer_source(), *sent, cases, 1])
     panels = [index for ensemble in sheet.live.ensembles for index in ensemble.panels]
     for (given, seen, frame), shown in zip(moves, frames, strict=True):
-        drawn = heart_as_drawn(fits, replace(settings, **given, **seen))
+        drawn = as_drawn(HEART, fits, replace(settings, **given, **seen))
         for index, got in zip(panels, shown["panels"], strict=True):
             panel = drawn.panels[index]
             values = stacked_values(panel)

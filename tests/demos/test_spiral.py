@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,13 +10,8 @@ from lesson_parts import computed, fits_made_once
 
 from demos.spiral import LESSON, largest_rise
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.spiral.data import spiral_truth
-from gbuq_core.experiments.spiral.fit import run_spiral
-from gbuq_core.experiments.spiral.probes import (
-    burn_in_effect,
-    walk_off,
-)
-from gbuq_core.experiments.spiral.scores import score_spiral, spiral_regions
+from gbuq_core.study.spiral import SPIRAL, spiral_truth
+from gbuq_core.study.spiral_walks import burn_in_effect, walk_off
 
 STEPS = {step.title: step for step in LESSON.steps}
 
@@ -27,16 +23,16 @@ def shown(title):
 @cache
 def run_of(title, **knobs):
     with fits_made_once():
-        return run_spiral(replace(STEPS[title].preset, **knobs))
+        return SPIRAL.run(replace(STEPS[title].preset, **knobs))
 
 
 def scores_of(title, **knobs):
     run = run_of(title, **knobs)
-    return [score_spiral(maps, run.truth) for maps in run.methods]
+    return [SimpleNamespace(**run.numbers[view.method]) for view in run.views]
 
 
 def knowledge_of(run):
-    return [maps.knowledge[-1] for maps in run.methods]
+    return [view.last.knowledge for view in run.views]
 
 
 def test_a_loss_that_only_falls_has_no_rise():
@@ -61,15 +57,15 @@ def test_gaps_are_found_and_the_outside_is_not():
     (narrow,), (wide,) = scores_of("Gaps and the outside"), scores_of("Three arms")
     assert narrow.auroc_between > 0.8
     assert np.isnan(wide.auroc_between)
-    assert narrow.ku_mean_between > 2 * narrow.ku_mean_inside
+    assert narrow.between > 2 * narrow.inside
     assert narrow.auroc_far < 0.55
     run = run_of("Gaps and the outside")
     step = shown("Gaps and the outside")
-    between = [int(spiral_regions(spiral_truth(noise)).between.sum()) for noise in (0.2, 0.4)]
+    between = [int(spiral_truth(noise).between.sum()) for noise in (0.2, 0.4)]
     assert f"{between[0]} cells" in step.text
     assert between[1] == 0
     assert "no cells lay in gaps" in step.more[0]
-    assert step.more[-1].endswith(walk_off(run.methods[0].fit, run.settings).sentence)
+    assert step.more[-1].endswith(walk_off(run, run.views[0])["sentence"])
 
 
 def test_the_walk_is_drawn_over_every_map_and_below_them():
@@ -85,7 +81,7 @@ def test_a_virtual_ensemble_orders_alike_knows_less_and_predicts_as_well():
     title = "One model instead of five"
     true, virtual = scores_of(title)
     alike = rank_correlation(*knowledge_of(run_of(title)))
-    assert virtual.ku_mean_outside < true.ku_mean_outside / 5
+    assert virtual.outside < true.outside / 5
     assert alike > 0.5
     assert virtual.auroc_far < true.auroc_far
     assert virtual.nll <= true.nll
@@ -96,10 +92,10 @@ def test_cycles_raise_the_level_in_the_wrong_place_without_leaving_the_mode():
     title = "One model in cycles"
     virtual, cyclic = scores_of(title)
     run = run_of(title)
-    assert cyclic.ku_mean_outside > 10 * virtual.ku_mean_outside
-    assert cyclic.ku_mean_inside > 2 * cyclic.ku_mean_outside
+    assert cyclic.outside > 10 * virtual.outside
+    assert cyclic.inside > 2 * cyclic.outside
     assert cyclic.auroc_far < virtual.auroc_far + 0.05
-    assert largest_rise(run.methods[1].fit.trace.train_loss, run.settings.cycle) == 0
+    assert largest_rise(run.views[1].fit.more["trace"].train_loss, run.settings.cycle) == 0
     assert "rises by at most 0 nats above the end of a cycle" in shown(title).more[-1]
     (fast,) = scores_of(title, methods=("csglb",), rate_cyclical=0.2)
     assert fast.nll > cyclic.nll + 0.05
@@ -111,23 +107,24 @@ def test_cycles_raise_the_level_in_the_wrong_place_without_leaving_the_mode():
 def test_the_first_members_are_most_of_csglbs_knowledge():
     title = "The first cycles"
     run = run_of(title)
-    effect = burn_in_effect(run.methods[1].fit)
-    assert effect.knowledge[1] < 0.5 * effect.knowledge[0]
-    assert run.methods[1].knowledge[-1].mean() == pytest.approx(effect.knowledge[1])
-    assert f"{100 * effect.knowledge[1] / effect.knowledge[0]:.0f} %" in shown(title).answer
+    knowledge, _ = burn_in_effect(run.views[1], run.data.truth.far)
+    assert knowledge[1] < 0.5 * knowledge[0]
+    assert run.views[1].last.knowledge.mean() == pytest.approx(knowledge[1])
+    assert f"{100 * knowledge[1] / knowledge[0]:.0f} %" in shown(title).answer
     whole = run_of(title, burn_in=0)
     before, after = (rank_correlation(*knowledge_of(r)) for r in (whole, run))
     assert after > before + 0.1
     (flat,) = knowledge_of(run_of(title, methods=("csglb",), alpha_max=1.0, burn_in=0))
-    assert flat.mean() > effect.knowledge[0]  # cycles are not needed for it
+    assert flat.mean() > knowledge[0]  # cycles are not needed for it
 
 
 def test_masked_rows_make_members_differ_but_predict_no_better():
     title = "Rows left out"
     plain, masked = scores_of(title)
-    late = [burn_in_effect(maps.fit).knowledge[5] for maps in run_of(title).methods]
-    assert masked.ku_mean_inside > 1.2 * plain.ku_mean_inside
-    assert masked.size.correlation < plain.size.correlation
+    run = run_of(title)
+    late = [burn_in_effect(view, run.data.truth.far)[0, 5] for view in run.views]
+    assert masked.inside > 1.2 * plain.inside
+    assert masked.correlation < plain.correlation
     assert late[1] > 2 * late[0]
     assert masked.nll >= plain.nll
     assert masked.auroc_far < plain.auroc_far + 0.05

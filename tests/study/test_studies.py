@@ -20,6 +20,7 @@ from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.members import Fit, Members, View, decompose, view_members
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
+from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.study import Claim, auroc_text, fill, judge
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import TwoClocksSettings
@@ -29,6 +30,19 @@ SMALL = {
     "beyond": (BEYOND, BeyondSettings(rows=60)),
     "novelty": (NOVELTY, NoveltySettings(rows=100, trees=5)),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings(data="wave", rows=100, trees=50, members=2)),
+    "spiral": (
+        SPIRAL,
+        SpiralSettings(
+            methods=("sglb", "virtual_sglb", "csglb", "vrf"),
+            rows=60,
+            members=3,
+            trees=30,
+            chain_trees=80,
+            step=20,
+            cycle=20,
+            depth=4,
+        ),
+    ),
 }
 
 
