@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
-from gbuq_core.experiments.seeds import SeedOutcome, SeedStudy, count_verdicts
+from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
 from gbuq_core.experiments.trial import Trial, trial_sections
 from gbuq_core.figures.canvas.live import EVERY
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -116,8 +116,6 @@ class Account:
     about: Callable[[Any], str] = _nothing
     silence: Callable[[Any], str] = _nothing
     held: tuple[str, str] = PAPER_HELD  # over the statements in the download, and over their table
-    # `outcomes(run)` returns those of seeds that the run has itself
-    outcomes: Callable[[Any], Sequence[SeedOutcome]] = _none
     remark: Callable[[Any], str] = _nothing  # Markdown below the statements
     seeds: SeedStudy | None
     code: Callable[[Any], str]  # Python that makes the run
@@ -271,10 +269,10 @@ def account_sections(
 
 def _verdicts_of_seeds(page: Account, run: Any) -> Mapping[str, str]:
     """What seeds say of the statements, where that is known without running any."""
-    outcomes = page.outcomes(run)
-    if not outcomes and page.seeds is not None:
-        plan = page.seeds.plan(run.settings)
-        outcomes = () if plan.quicker else page.seeds.stored(plan) or ()
+    if page.seeds is None:
+        return {}
+    plan = page.seeds.plan(run.settings)
+    outcomes = () if plan.quicker else page.seeds.stored(plan) or ()
     return {count.key: count.text for count in count_verdicts(outcomes)}
 
 

@@ -541,10 +541,6 @@ class Study:
 
     words = describe
 
-    def outcomes(self, run: Run) -> tuple[()]:
-        """Outcomes of seeds that a run has itself."""
-        return ()
-
 
 _PRINTED = """
 for name, parts in uncertainty.items():

@@ -278,23 +278,26 @@ def picture(run: Run, knobs: Sequence[LiveKnob]) -> Curves:
     room = 0.2 * (high - low or 1.0)
     ends = (scene.x[0], scene.x[-1]), (low - room, high + room)
     layers: list[Part] = [*under, *over]
+    hints: list[str] = []
     more: dict[str, Any] = {}
+    if note := run.notes.get("model"):
+        hints.append(f"{note.capitalize()}.")  # of another fit, or none yet
     if look is not None:
         shown = _shown(look, run.settings)
         legend = labelled([*_band_parts(look), *legend], _places(look, scene, shown, ends))
-        hint = _MOVE if look.fit.plan.has_clocks else _SWITCH
-        more["hint"] = f"{hint} Point at the picture to read values."
+        hints.append(_MOVE if look.fit.plan.has_clocks else _SWITCH)
+        hints.append("Point at the picture to read values.")
         more["dials"] = {**_dials(look, scene, shown), "under": under, "over": over}
         layers = []
-    note: dict[str, Any] = {"note": run.notes["model"]} if run.notes.get("model") else {}
     return draw_curves(
         "two-clocks",
         TWO_CLOCKS.describe(run) or describe_data(run.settings),
         _BAND_HEIGHT,
         axis(ends[0], scene.label),
-        [panel(ends[1], "y", layers, **note)],
+        [panel(ends[1], "y", layers)],
         legend,
         reading(scene.x, scene.label.split(" (")[0].split(",")[0], values),
+        hint=" ".join(hints),
         **more,
     )
 

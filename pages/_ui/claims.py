@@ -43,17 +43,13 @@ def draw_claims(
     study: SeedStudy | None = None,
     settings: Any = None,
     columns: int = 2,
-    outcomes: Sequence[SeedOutcome] = (),
     place: str = "",
 ) -> dict[str, str]:
     """The statements side by side, read down and then right; one below the other on a phone.
 
-    Return by key what seeds say of those that were checked with them here: that is their verdict.
-    ``outcomes`` are the seeds of statements that count them themselves.
+    Return by key what seeds say of those that were checked with them: that is their verdict.
     """
-    counts = {count.key: count for count in count_verdicts(outcomes)}
-    if outcomes:
-        st.caption(_legend(outcomes[0].seed, outcomes[-1].seed))
+    counts: dict[str, SeedCount] = {}
     quicker = False
     if study is not None and claims:
         whole = study.plan(settings, whole=True)
@@ -77,19 +73,18 @@ def draw_claims(
     places = st.columns(columns, gap="large") if columns > 1 else [st.container()]
     for i, claim in enumerate(claims):
         with places[columns * i // len(claims)]:
-            _draw_claim(claim, counts.get(claim.key), quicker, bool(outcomes))
-    told = {} if outcomes else counts
-    return {key: _verdict_of(count, quicker) for key, count in told.items()}
+            _draw_claim(claim, counts.get(claim.key), quicker)
+    return {key: _verdict_of(count, quicker) for key, count in counts.items()}
 
 
 def _verdict_of(count: SeedCount, quicker: bool) -> str:
     return count.text + " (quicker settings)" * quicker
 
 
-def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool, of_all: bool) -> None:
+def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool) -> None:
     verdict = claim.verdict if count is None else _verdict_of(count, quicker)
     st.markdown(f"**{verdict[:1].upper()}{verdict[1:]}.** {claim.paper}")
-    st.caption(here_of(claim, count is not None and not of_all))
+    st.caption(here_of(claim, count is not None))
     if count is not None:
         st.html(seeds_html(count, quicker))
 
@@ -140,7 +135,7 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan, place: str) -> Answer:
     if plan.quicker:
         how = f" The seeds run with quicker settings: {', '.join(plan.quicker)}."
     if answer.state == "done" and answer.fresh:
-        st.caption(f"{_legend(plan.seeds[0], plan.seeds[-1])}{how}")
+        st.caption(f"Each dot is one seed, {plan.seeds[0]} to {plan.seeds[-1]}: {_LEGEND}.{how}")
     elif answer.state == "cancelled":
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("The seeds were stopped.", width="content")
@@ -166,10 +161,6 @@ def _ask_whole(place: str, plan: SeedPlan) -> None:
 def seeds_key(plan: SeedPlan) -> Hashable:
     """The key of a plan's outcomes."""
     return "seeds", plan.name, plan.settings, plan.seeds
-
-
-def _legend(first: int, last: int) -> str:
-    return f"Each dot is one seed, {first} to {last}: {_LEGEND}."
 
 
 def _ask(place: str, key: Hashable) -> None:

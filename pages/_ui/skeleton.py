@@ -208,8 +208,7 @@ class Skeleton:
                 if claims and (about := record.about(run)):
                     st.caption(about)
                 study = record.seeds if complete else None
-                outcomes = record.outcomes(run)
-                seeds = draw_claims(claims, study, given.settings, outcomes=outcomes)
+                seeds = draw_claims(claims, study, given.settings)
                 if not claims and (why := record.silence(run)):
                     st.text(why)
             if remark := kept(f"{record.name}-remark", [run], None, lambda: record.remark(run)):

@@ -25,7 +25,7 @@ BAND = "node => node.querySelector('svg[tabindex] .panel').innerHTML.replace(/ha
 
 def open_page(page, url, query=QUICK):
     page.goto(f"{url}/two_clocks?{query}")
-    page.get_by_text("each with new rows").wait_for(timeout=COLD, state="attached")
+    page.get_by_text("with plain early stopping").first.wait_for(timeout=COLD)
     wait_ready(page)
     root = page.locator(ROOT).first
     root.wait_for()

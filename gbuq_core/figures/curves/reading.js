@@ -114,11 +114,20 @@ function saveFile(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// The entry: Streamlit calls the default export on every rerun with the same element.
+const viewOf = (spec) => (spec.drawing ? DRAWINGS[spec.drawing]
+  : spec.dials ? DialsView : spec.facets ? FacetsView : CurvesView);
+
+function unmount(parent) {
+  parent.gbuqCurves?.destroy();
+  delete parent.gbuqCurves;
+}
+
+// The entry: Streamlit calls the default export on every rerun with the same element. A figure has
+// other parts once its model is there.
 export function mount(parent, spec, send = null) {
-  parent.gbuqCurves ??= spec.drawing ? new DRAWINGS[spec.drawing](parent)
-    : spec.dials ? new DialsView(parent)
-    : spec.facets ? new FacetsView(parent) : new CurvesView(parent);
+  const View = viewOf(spec);
+  if (parent.gbuqCurves && parent.gbuqCurves.constructor !== View) unmount(parent);
+  parent.gbuqCurves ??= new View(parent);
   parent.gbuqCurves.send = send;
   parent.gbuqCurves.update(spec);
   return parent.gbuqCurves;
@@ -128,8 +137,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!data) return undefined;
   const spec = unpackCurves(data);
   const draw = () => mount(parentElement, spec, (name) => setTriggerValue('pick', name));
-  return drawForCall(parentElement, draw, () => {
-    parentElement.gbuqCurves?.destroy();
-    delete parentElement.gbuqCurves;
-  });
+  return drawForCall(parentElement, draw, () => unmount(parentElement));
 }
