@@ -46,7 +46,7 @@ PICTURES = {
     "/heart": (CANVAS, "heart"),
     "/spiral": (CANVAS, "spiral"),
     "/gaussians": (CANVAS, "gaussians"),
-    "/heteroscedastic": (CURVES, "heteroscedastic-panels"),
+    "/heteroscedastic": (CURVES, "heteroscedastic"),
     "/soft_trees": (CURVES, "soft-trees-functions"),
     "/neighbours": (CURVES, "neighbours-course"),
     "/novelty": (CANVAS, "novelty"),

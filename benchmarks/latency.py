@@ -90,7 +90,7 @@ CLOCKS = "two_clocks"
 DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
 FACTOR = f".st-key-{CLOCKS} input[type=checkbox]"
 TABLE = "/your_data?ensemble=virtual"
-HETERO, MAPS = "heteroscedastic-panels", "novelty"
+HETERO, MAPS = "heteroscedastic", "novelty"
 MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (

@@ -119,7 +119,7 @@ LIVE = (
         for knob in ("step", "start", "shown", "unit", "log", "scale")
     ),
     *(
-        LiveCase(_NOISE, knob, "heteroscedastic-panels", ".gbuq-curves")
+        LiveCase(_NOISE, knob, "heteroscedastic", ".gbuq-curves")
         for knob in ("level", "show_total", "conformal", "focus")
     ),
     *(

@@ -22,6 +22,7 @@ from demos.first_steps import FIRST_STEPS
 from demos.lesson import ComputedStep
 from gbuq_core.study.beyond import BEYOND, LOOK
 from gbuq_core.study.heart import HEART
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
 from gbuq_core.study.spiral import SPIRAL
@@ -31,15 +32,11 @@ MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
 WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
 _OPENINGS = (
-    "wave.fit:OPENING",
-    *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
-    *("soft_trees.opening:OPENING", "neighbours.opening:OPENING"),
+    *("wave.fit:OPENING", "gaussians.fit:OPENING", "soft_trees.opening:OPENING"),
+    "neighbours.opening:OPENING",
 )
-_STUDIES = (
-    *("wave.fit", "heteroscedastic.claims", "gaussians.scores"),
-    *("soft_trees.claims", "neighbours.claims"),
-)
-STUDIES = (HEART, BEYOND, NOVELTY, TWO_CLOCKS, SPIRAL)
+_STUDIES = ("wave.fit", "gaussians.scores", "soft_trees.claims", "neighbours.claims")
+STUDIES = (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (

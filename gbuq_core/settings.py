@@ -313,7 +313,7 @@ def plan_of(settings: S, method: str = "", also: Sequence[str] = ()) -> S:
 def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
     """Refuse an impossible value of the knobs of some groups, or of all, but for those ``besides``.
 
-    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+    >>> from gbuq_core.study.heteroscedastic import HeteroscedasticSettings
     >>> check(HeteroscedasticSettings(tail="falls"))
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: tail must be one of 'rise', 'clip'; got 'falls'.

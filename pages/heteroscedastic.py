@@ -1,7 +1,6 @@
 """Noise that grows: does the model know its noise, and where it has seen nothing? (MACAU, 4.1)."""
 
-from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
-from pages._ui.experiment import show_experiment
-from pages._ui.heteroscedastic.controls import STATE
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
+from pages._ui.study import show_study
 
-show_experiment(HETEROSCEDASTIC, STATE, ("noise_slope",))
+show_study(HETEROSCEDASTIC)

@@ -23,14 +23,9 @@ import pandas as pd
 
 from benchmarks.papers.data import Found, Task
 from gbuq_core.baselines.isolation import IsolationForestScore
-from gbuq_core.experiments.heteroscedastic.fit import fit_heteroscedastic, measure_heteroscedastic
-from gbuq_core.experiments.heteroscedastic.plan import METHODS as ON_THE_LINE
-from gbuq_core.experiments.heteroscedastic.plan import SCORES as FOREIGN_SCORES
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
-from gbuq_core.experiments.heteroscedastic.scores import score_heteroscedastic
-from gbuq_core.methods import METHODS
+from gbuq_core.methods import METHODS, PARTS
 from gbuq_core.metrics import auroc, coverage, crps_gaussian, nll_gaussian, rmse
-from gbuq_core.settings import plan_of
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, SCORES, HeteroscedasticSettings
 
 TREES, SUBSAMPLE = 100, 0.8
 ROWS, FEATURES, RELEVANT = 10_000, 10, 5  # the paper's
@@ -97,16 +92,10 @@ def make_model(method: str, seed: int) -> Any:
 def _on_the_line(task: Task) -> dict[str, float]:
     key, _, variant = task.method.partition(":")
     settings = replace(HeteroscedasticSettings(seed=task.split), **VARIANTS[variant])
-    fit = fit_heteroscedastic(plan_of(settings, key))
-    line = score_heteroscedastic(fit, measure_heteroscedastic(fit, settings), settings)
-    return {
-        "crps": line.crps,
-        "excess": line.excess,
-        "rmse": line.rmse,
-        "noise_ratio": line.noise_ratio,
-        **{f"coverage_{level.level:g}": level.observed for level in line.coverage},
-        **{f"auroc_{score}": line.auroc_of(score) for score in FOREIGN_SCORES},
-    }
+    line = HETEROSCEDASTIC.run(replace(settings, methods=(key,))).numbers[key]
+    names = ("crps", "excess", "rmse", "noise_ratio", *(f"auroc_{score}" for score in SCORES))
+    coverage = {f"coverage_{a:g}": line.get(f"covered_{100 * a:g}", math.nan) for a in LEVELS}
+    return {name: line.get(name, math.nan) for name in names} | coverage
 
 
 def split_rows(
@@ -136,7 +125,9 @@ def _doubts(task: Task, X: np.ndarray, y: np.ndarray, judged: np.ndarray) -> dic
     model = make_model(task.method, task.split).fit(X, y)
     parts = model.predict_uncertainty(judged)
     if not task.method.startswith("macau"):
-        return {name: getattr(parts, name) for name in ON_THE_LINE[task.method].scores}
+        record = METHODS[task.method]
+        names = record.parts if set(PARTS) <= set(record.yields) else ("total",)
+        return {name: getattr(parts, name) for name in names}
     isolation = IsolationForestScore(TREES, random_state=task.split).fit(X)
     novelty = model.score_novelty(judged)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,23 +12,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from demos.asking import Drawn
-from gbuq_core.experiments.heteroscedastic.data import Array, data_of
-from gbuq_core.experiments.heteroscedastic.fit import (
-    HeteroscedasticFit,
-    HeteroscedasticMeasure,
-    HeteroscedasticRun,
-    HeteroscedasticView,
-    fit_heteroscedastic,
-    interval_of,
-    measure_heteroscedastic,
-    view_heteroscedastic,
-)
-from gbuq_core.experiments.heteroscedastic.plan import (
-    SUPPORT,
-    HeteroscedasticSettings,
-    plan_measure,
-)
-from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.guess import PLACES, GuessChart, GuessLine
@@ -36,6 +19,22 @@ from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import stage
 from gbuq_core.metrics import auroc
 from gbuq_core.settings import plan_of
+from gbuq_core.study.heteroscedastic import (
+    HETEROSCEDASTIC,
+    HIGH,
+    LEVELS,
+    LOW,
+    MEASURED,
+    HeteroscedasticSettings,
+    draw_foreign,
+    draw_test,
+    fit,
+    known_along,
+    measure,
+    view,
+)
+from gbuq_core.study.members import Array, Fit, Predictive, View
+from gbuq_core.study.study import Numbers, Run
 
 GREY, ORANGE = "#9a9a9a", "#d55e00"
 _ROWS, _EVERY = 100, 2  # rows that a chart shows, and every how many places of the grid
@@ -45,35 +44,48 @@ _NEAR_BAND = 0.25  # of the true half width: a drawn end as close as this is clo
 _KEPT = 16  # fits that steps share; the lesson has fewer
 
 # Seconds of work each, so that steps that show the same fit do not train it again.
-_fit = lru_cache(maxsize=_KEPT)(fit_heteroscedastic)
+_fit = lru_cache(maxsize=_KEPT)(fit)
 
 
 @lru_cache(maxsize=_KEPT)
-def _measure(plan: HeteroscedasticSettings) -> HeteroscedasticMeasure:
-    return measure_heteroscedastic(_fit(plan_of(plan, plan.method)), plan)
+def _measure(plan: HeteroscedasticSettings) -> Mapping[str, Predictive]:
+    return measure(_fit(plan_of(plan, plan.method)), plan)
 
 
-def heteroscedastic_run(settings: HeteroscedasticSettings) -> HeteroscedasticRun:
-    """What `run_heteroscedastic` returns, with fits and measurements shared between the steps."""
-    fits, measures = [], []
+def heteroscedastic_run(settings: HeteroscedasticSettings) -> Run:
+    """What `HETEROSCEDASTIC.run` returns, with fits and measurements shared between the steps."""
+    views, measured = [], {}
     with stage(len(settings.methods)):
         for method in settings.methods:
             with stage(1, span=1):
-                fits.append(_fit(plan_of(settings, method)))
-            measures.append(_measure(plan_measure(settings, method)))
-    views = tuple(view_heteroscedastic(fit, settings) for fit in fits)
-    return HeteroscedasticRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
+                views.append(view(_fit(plan_of(settings, method)), settings))
+            measured[method] = _measure(plan_of(settings, method, MEASURED))
+    return replace(HETEROSCEDASTIC.gather(settings, views), measured=measured)
 
 
-def both(first: HeteroscedasticRun, second: HeteroscedasticRun) -> HeteroscedasticRun:
+def both(first: Run, second: Run) -> Run:
     """Two runs of the same rows as one."""
-    settings = replace(first.settings, methods=first.settings.methods + second.settings.methods)
-    return first._replace(
-        settings=settings,
-        fits=first.fits + second.fits,
+    return replace(
+        first,
+        settings=replace(first.settings, methods=first.settings.methods + second.settings.methods),
         views=first.views + second.views,
-        measures=first.measures + second.measures,
+        measured={**first.measured, **second.measured},
     )
+
+
+def label_of(view: View) -> str:
+    """Its method as people write it."""
+    return METHOD_STYLES[view.method].label
+
+
+def factor_of(view: View, level: float) -> float:
+    """Of the conformal step at a level."""
+    return view.factors[LEVELS.index(level)]
+
+
+def ends_of(view: View, settings: HeteroscedasticSettings, level: float) -> tuple[Array, Array]:
+    """A method's interval of a level, with the conformal step of the settings."""
+    return view.at.interval(level, factor_of(view, level) if settings.conformal else None)
 
 
 class Backdrop(NamedTuple):
@@ -126,43 +138,40 @@ class Backdrop(NamedTuple):
         )
 
 
-def backdrop_of(run: HeteroscedasticRun, near: bool = False) -> Backdrop:
+def backdrop_of(run: Run, near: bool = False) -> Backdrop:
     """The rows and the truth of a run; ``near`` keeps only the part with rows."""
-    view, data = run.views[0], run.data
+    known, data = known_along(run), run.data
     few = np.linspace(0, len(data.y) - 1, min(len(data.y), _ROWS)).astype(np.int64)
-    grid = view.x[view.support] if near else view.x[::_EVERY]
+    grid = known.x[known.support] if near else known.x[::_EVERY]
     places = np.concatenate([grid, data.X[few, 0]])
     order = np.argsort(places, kind="stable")
     rows = np.concatenate([np.full(len(places) - len(few), np.nan), data.y[few]])[order]
-    x, true_std = places[order], np.sqrt(view.true_variance)
-    inside = np.where(view.support, _HEADROOM * true_std, 0.0)
-    seen = view.support if near else np.ones(len(view.x), dtype=np.bool_)
-    low = float((view.true_mean - inside)[seen].min())
-    high = float((view.true_mean + inside)[seen].max())
+    x = places[order]
+    inside = np.where(known.support, _HEADROOM * known.std, 0.0)
+    seen = known.support if near else np.ones(len(known.x), dtype=np.bool_)
+    low = float((known.mean - inside)[seen].min())
+    high = float((known.mean + inside)[seen].max())
     room = 0.2 if near else 1.0
-    within = (x >= SUPPORT[0]) & (x <= SUPPORT[1])
+    within = (x >= LOW) & (x <= HIGH)
     return Backdrop(
         x,
-        view.x,
+        known.x,
         rows,
-        np.interp(x, view.x, view.true_mean),
-        np.where(within, np.interp(x, view.x, true_std), np.nan),
+        np.interp(x, known.x, known.mean),
+        np.where(within, np.interp(x, known.x, known.std), np.nan),
         (low - room, high + room),
-        () if near else stretches(view.x, view.support),
+        () if near else stretches(known.x, known.support),
     )
 
 
-def interval_lines(
-    behind: Backdrop, view: HeteroscedasticView, ends: Sequence[Any]
-) -> list[StripLine]:
+def interval_lines(behind: Backdrop, view: View, ends: Sequence[Any]) -> list[StripLine]:
     """A method's mean and the two ends of its interval, each (m,) or (n_frames, m)."""
-    assert view.loc is not None
     colour = METHOD_STYLES[view.method].colour
     lower, upper = (behind.at(np.asarray(end)) for end in ends)
     return [
         StripLine("upper end", upper, colour),
         StripLine("lower end", lower, colour),
-        StripLine("mean", behind.at(view.loc), colour),
+        StripLine("mean", behind.at(view.at.mean), colour),
     ]
 
 
@@ -216,17 +225,17 @@ def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int =
     )
 
 
-def band_of(run: HeteroscedasticRun, level: float) -> Drawn:
+def band_of(run: Run, level: float) -> Drawn:
     """Rows and their true mean to draw on, and the true upper end of an interval."""
     behind = backdrop_of(run, near=True)
-    x = np.linspace(*SUPPORT, PLACES)
+    x = np.linspace(LOW, HIGH, PLACES)
     mean, noise = (np.interp(x, behind.x, part) for part in (behind.truth, behind.noise))
     low, high = np.floor(behind.y_limits[0]), np.ceil(behind.y_limits[1])
     seen = ~np.isnan(behind.rows)
     chart = GuessChart(
-        x=SUPPORT,
+        x=(LOW, HIGH),
         y=(low, high),
-        x_ticks=[(value, f"{value:g}") for value in np.linspace(*SUPPORT, 6)],
+        x_ticks=[(value, f"{value:g}") for value in np.linspace(LOW, HIGH, 6)],
         y_ticks=[(value, f"{value:g}") for value in np.arange(low, high + 0.5)],
         x_label="x",
         y_label="y",
@@ -238,20 +247,18 @@ def band_of(run: HeteroscedasticRun, level: float) -> Drawn:
     return Drawn(chart, mean + width, _NEAR_BAND * float(width.mean()), "units of y", "true end")
 
 
-def means_of_trees(fit: HeteroscedasticFit, x: Array, n_trees: int) -> Array:
+def means_of_trees(fit: Fit, x: Array, n_trees: int) -> Array:
     """Predictions of MACAU's first trees at places x (m,), as (n_trees, m)."""
     means: Array = fit.model.predict_members(x[:, None])[:n_trees, :, 0]
     return means
 
 
-def held_by_place(
-    run: HeteroscedasticRun, index: int, level: float, n_parts: int, factor: float | None
-) -> Array:
+def held_by_place(run: Run, index: int, level: float, n_parts: int, factor: float | None) -> Array:
     """Share of test rows in a method's intervals, for equal parts of x from left to right."""
-    measure = run.measures[index]
-    lower, upper = interval_of(measure.of_test, level, factor)
-    held = (lower <= measure.test.y) & (measure.test.y <= upper)
-    part = parts_of(measure.test.X[:, 0], n_parts)
+    at, test = run.measured[run.views[index].method]["test"], draw_test(run.settings)
+    lower, upper = at.interval(level, factor)
+    held = (lower <= test.y) & (test.y <= upper)
+    part = parts_of(test.X[:, 0], n_parts)
     return np.array([held[part == i].mean() for i in range(n_parts)])
 
 
@@ -261,19 +268,15 @@ def parts_of(x: Array, n_parts: int) -> np.ndarray:
     >>> parts_of(np.array([0.0, 3.0, 4.0, 10.0]), 3).tolist()
     [0, 0, 1, 2]
     """
-    low, high = SUPPORT
-    parts = np.floor(n_parts * (x - low) / (high - low)).astype(np.int64)
+    parts = np.floor(n_parts * (x - LOW) / (HIGH - LOW)).astype(np.int64)
     return np.clip(parts, 0, n_parts - 1)
 
 
-def told_by_distance(measure: HeteroscedasticMeasure, key: str, edges: Array) -> Array:
+def told_by_distance(run: Run, method: str, name: str, edges: Array) -> Array:
     """AUROC of a score for foreign rows whose distance is between edges, (n_edges - 1,)."""
-    known, foreign = (
-        next(curve.values for curve in at.curves if curve.key == key)
-        for at in (measure.of_test, measure.of_foreign)
-    )
-    x = measure.foreign_X[:, 0]
-    away = np.maximum(SUPPORT[0] - x, x - SUPPORT[1])
+    known, foreign = (run.measured[method][rows].score(name) for rows in ("test", "foreign"))
+    x = draw_foreign(run.settings)[:, 0]
+    away = np.maximum(LOW - x, x - HIGH)
     aurocs = []
     for low, high in itertools.pairwise(edges):
         these = foreign[(away > low) & (away <= high)]
@@ -287,33 +290,30 @@ def wide(level: float) -> float:
     return float(ndtri(0.5 + level / 2.0))
 
 
-def each_interval(run: HeteroscedasticRun, behind: Backdrop) -> Strip:
+def each_interval(run: Run, behind: Backdrop) -> Strip:
     """A method a frame: its mean and its interval; nothing for one that only scores."""
-    nothing = np.full(len(run.views[0].x), np.nan)
-    curves = [
-        np.stack([nothing if part is None else part for part in (view.loc, view.lower, view.upper)])
-        for view in run.views
-    ]
+    level = run.settings.level
+    curves = [(view.at.mean, *ends_of(view, run.settings, level)) for view in run.views]
     mean, lower, upper = (behind.at(np.stack(part)) for part in zip(*curves, strict=True))
     lines = [
-        *behind.lines(wide(run.settings.level)),
+        *behind.lines(wide(level)),
         StripLine("upper end", upper, METHOD_STYLES["macau"].colour),
         StripLine("lower end", lower, METHOD_STYLES["macau"].colour),
         StripLine("mean", mean, "text"),
     ]
-    return behind.strip(f"{100 * run.settings.level:.0f} % interval", lines)
+    return behind.strip(f"{100 * level:.0f} % interval", lines)
 
 
-def crps_strip(scores: Sequence[HeteroscedasticScore]) -> Strip:
-    """CRPS here over that of the paper, a method a frame."""
-    pairs = [(i, score.paper_crps, score.crps) for i, score in enumerate(scores)]
-    return _beside_strip("CRPS", pairs, len(scores))
+def paired(numbers: Numbers, begins: str = "") -> list[tuple[float, float]]:
+    """Numbers of the paper, by how their names begin, with those that came out here."""
+    names = [name for name in numbers if name.startswith(f"paper_{begins}")]
+    return [(numbers[name], numbers.get(name.removeprefix("paper_"), np.nan)) for name in names]
 
 
-def auroc_strip(scores: Sequence[HeteroscedasticScore]) -> Strip:
-    """The same for every score's AUROC."""
-    pairs = [(i, cell.paper, cell.value) for i, score in enumerate(scores) for cell in score.auroc]
-    return _beside_strip("AUROC", pairs, len(scores))
+def beside_strip(title: str, begins: str, scores: Sequence[Numbers]) -> Strip:
+    """Numbers here over those of the paper, a method a frame."""
+    pairs = [(i, *pair) for i, numbers in enumerate(scores) for pair in paired(numbers, begins)]
+    return _beside_strip(title, pairs, len(scores))
 
 
 def _beside_strip(title: str, pairs: Sequence[tuple[int, float, float]], n_frames: int) -> Strip:

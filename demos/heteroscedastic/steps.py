@@ -12,44 +12,43 @@ import numpy as np
 
 from demos.asking import Between, Drawing, Largest
 from demos.heteroscedastic.parts import (
-    auroc_strip,
     backdrop_of,
     band_of,
+    beside_strip,
     both,
     charts_of,
-    crps_strip,
     each_interval,
+    ends_of,
+    factor_of,
     held_by_place,
     heteroscedastic_run,
     interval_lines,
+    label_of,
     means_of_trees,
     over_x,
+    paired,
     told_by_distance,
     tree_lines,
     wide,
 )
 from demos.lesson import ComputedStep, Lesson, Step
-from gbuq_core.experiments.heteroscedastic.claims import BLIND, CHANCE, check_claims, follow_rays
-from gbuq_core.experiments.heteroscedastic.data import Array
-from gbuq_core.experiments.heteroscedastic.fit import (
-    HeteroscedasticRun,
-    HeteroscedasticView,
-    view_heteroscedastic,
-)
-from gbuq_core.experiments.heteroscedastic.plan import (
-    LEVELS,
-    METHODS,
-    SUPPORT,
-    HeteroscedasticSettings,
-)
-from gbuq_core.experiments.heteroscedastic.scores import (
-    HeteroscedasticScore,
-    describe_heteroscedastic,
-    score_all,
-)
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import enumerated
+from gbuq_core.study.heteroscedastic import (
+    BLIND,
+    CHANCE,
+    HETEROSCEDASTIC,
+    HIGH,
+    LEVELS,
+    LOW,
+    METHODS,
+    SCORES,
+    HeteroscedasticSettings,
+    follow_rays,
+    known_along,
+)
+from gbuq_core.study.study import Numbers, Run
 
 _BASE = HeteroscedasticSettings()
 _TWO = ("macau_linear", "macau_basic")
@@ -80,8 +79,16 @@ _NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
 _NEAR = (-2.0, 10.0)  # of a novelty: what is usual, and a little more
 
 
-def _scores(run: HeteroscedasticRun) -> dict[str, HeteroscedasticScore]:
-    return {score.method: score for score in score_all(run)}
+def _scores(run: Run) -> dict[str, Numbers]:
+    """Of the methods, those that lose least to the truth first."""
+    named = {key: numbers for key, numbers in run.numbers.items() if key}
+    return dict(sorted(named.items(), key=lambda pair: pair[1].get("excess", np.inf)))
+
+
+def _noise(run: Run) -> np.ndarray:
+    """Its std where rows are."""
+    known = known_along(run)
+    return np.where(known.support, known.std, np.nan)
 
 
 def _colour(method: str) -> str:
@@ -105,32 +112,29 @@ def noise_that_grows() -> ComputedStep:
     behind, scores = backdrop_of(run, near=True), _scores(run)
     widths = np.array([wide(level) for level in LEVELS])
     strips = []
-    for fit, view in zip(run.fits, run.views, strict=True):
-        views = [view_heteroscedastic(fit, replace(run.settings, level=level)) for level in LEVELS]
-        ends = [[each.lower for each in views], [each.upper for each in views]]
-        lines = [*behind.lines(widths), *interval_lines(behind, view, ends)]
-        strips.append(behind.strip(view.label, lines))
-    noise = np.where(run.views[0].support, np.sqrt(run.views[0].true_variance), np.nan)
-    curves = [("noise", noise, "text", True)]
+    for view in run.views:
+        ends = zip(*(ends_of(view, run.settings, level) for level in LEVELS), strict=True)
+        lines = [*behind.lines(widths), *interval_lines(behind, view, [*ends])]
+        strips.append(behind.strip(label_of(view), lines))
+    curves = [("noise", _noise(run), "text", True)]
     curves += [
-        (view.label, view.scale, _colour(view.method), view.method == "catboost")
-        for view in run.views
+        (label_of(v), np.sqrt(v.at.total), _colour(v.method), v.method == "catboost")
+        for v in run.views
     ]
     strips.append(over_x(behind, "Std of y", curves, "std"))
     sheet = replace(
-        charts_of(strips, describe_heteroscedastic(run)),
+        charts_of(strips, HETEROSCEDASTIC.describe(run)),
         frame_label="interval for",
         frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
         frames_per_second=1.0,
     )
     level = LEVELS[-1]
-    errors = enumerated([f"{score.label} {score.std_error:.2f}" for score in scores.values()])
-    held = enumerated(
-        [f"{each.label} {100 * each.coverage[-1].observed:.0f} %" for each in scores.values()]
-    )
+    errors = enumerated([f"{n['label']} {n['std_error']:.2f}" for n in scores.values()])
+    last = f"covered_{100 * level:g}"
+    held = enumerated([f"{n['label']} {100 * n[last]:.0f} %" for n in scores.values()])
     notes = (
         "Play the levels of the interval. The RMSE of each std on new rows, where that of the "
-        f"noise is {scores['forest'].mean_noise:.2f} on average: {errors}.",
+        f"noise is {scores['forest']['mean_noise']:.2f} on average: {errors}.",
     )
     text = (
         "Rows have one feature x. Their mean rises in waves (dashed), and the noise around it "
@@ -150,39 +154,39 @@ def data_and_knowledge() -> ComputedStep:
     run = heteroscedastic_run(PARTS)
     behind, scores = backdrop_of(run), _scores(run)
     strips, stds = [], []
-    noise = np.where(run.views[0].support, np.sqrt(run.views[0].true_variance), np.nan)
-    for fit, view in zip(run.fits, run.views, strict=True):
-        trees = means_of_trees(fit, behind.grid, PLAYED)
-        colour = _colour(view.method)
+    for view in run.views:
+        trees = means_of_trees(view.fit, behind.grid, PLAYED)
+        colour, label = _colour(view.method), label_of(view)
         lines = [*behind.lines(), *tree_lines(behind, trees, colour, played=True)]
-        strips.append(behind.strip(view.label, lines))
+        strips.append(behind.strip(label, lines))
         parts = [
-            ("noise", noise, "text", True),
-            ("data", np.sqrt(view.data), colour, False),
-            ("knowledge", np.sqrt(view.knowledge), colour, True),
+            ("noise", _noise(run), "text", True),
+            ("data", np.sqrt(view.at.data), colour, False),
+            ("knowledge", np.sqrt(view.at.knowledge), colour, True),
         ]
-        stds.append(over_x(behind, f"Parts of {view.label}", parts, "std", y_limits=(0.0, 1.6)))
-    sheet = _tree_by_tree(charts_of([*strips, *stds], describe_heteroscedastic(run)), PLAYED)
-    gap = max(float(np.abs(v.total - v.data - v.knowledge).max()) for v in run.views)
+        stds.append(over_x(behind, f"Parts of {label}", parts, "std", y_limits=(0.0, 1.6)))
+    sheet = _tree_by_tree(charts_of([*strips, *stds], HETEROSCEDASTIC.describe(run)), PLAYED)
+    parts = [view.at for view in run.views]
+    gap = max(float(np.abs(at.total - at.data - at.knowledge).max()) for at in parts)
     plan = run.fits[0].plan
     seen = round(plan.subsample * plan.rows)
     notes = (
         f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. A "
         "plain leaf takes the mean and variance of its rows, another one those of a Bayesian line. "
         f"The two parts add up to the total to within {gap:.1g}. The RMSE of the mean is "
-        f"{scores['macau_linear'].rmse:.2f} with lines and {scores['macau_basic'].rmse:.2f} "
+        f"{scores['macau_linear']['rmse']:.2f} with lines and {scores['macau_basic']['rmse']:.2f} "
         "without.",
     )
     text = (
         "Each leaf predicts a mean and a variance. Data uncertainty is the mean of the "
         "variances, knowledge uncertainty the variance of the means. Play the trees."
     )
-    right = Between(1.0 - scores["macau_linear"].data_share, (0.15, 0.7))
+    right = Between(1.0 - scores["macau_linear"]["data_share"], (0.15, 0.7))
     answer = (
-        f"{100 * (1.0 - scores['macau_linear'].data_share):.0f} % for linear leaves; the rest is "
-        "noise. A plain leaf takes changes of the mean for noise: its std is "
-        f"{scores['macau_basic'].noise_ratio:.2f} times the truth, with a line "
-        f"{scores['macau_linear'].noise_ratio:.2f}."
+        f"{100 * (1.0 - scores['macau_linear']['data_share']):.0f} % for linear leaves; the rest "
+        "is noise. A plain leaf takes changes of the mean for noise: its std is "
+        f"{scores['macau_basic']['noise_ratio']:.2f} times the truth, with a line "
+        f"{scores['macau_linear']['noise_ratio']:.2f}."
     )
     return ComputedStep(text, right, answer, sheet, notes)
 
@@ -192,13 +196,13 @@ def out_of_the_rows() -> ComputedStep:
     run = heteroscedastic_run(BEYOND)
     behind, scores = backdrop_of(run), _scores(run)
     strips = []
-    for fit, view in zip(run.fits[:2], run.views[:2], strict=True):
-        trees = means_of_trees(fit, behind.grid, STILL)
+    for view in run.views[:2]:
+        trees = means_of_trees(view.fit, behind.grid, STILL)
         lines = tree_lines(behind, trees, _colour(view.method), played=False)
-        strips.append(behind.strip(f"Trees of {view.label}", [*behind.lines(), *lines]))
+        strips.append(behind.strip(f"Trees of {label_of(view)}", [*behind.lines(), *lines]))
     stds = [
-        (view.label, np.sqrt(view.knowledge), _colour(view.method), view.method == "macau_basic")
-        for view in run.views
+        (label_of(v), np.sqrt(v.at.knowledge), _colour(v.method), v.method == "macau_basic")
+        for v in run.views
     ]
     strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
     strips.append(_told_strip(run))
@@ -206,8 +210,9 @@ def out_of_the_rows() -> ComputedStep:
         heteroscedastic_run(replace(run.settings, methods=("catboost",), seed=seed))
         for seed in SEEDS
     ]
-    seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
-    rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
+    seeds = np.array([other.numbers["catboost"]["auroc_knowledge"] for other in others])
+    x = known_along(run).x
+    rays = {view.method: follow_rays(x, np.sqrt(view.at.knowledge)) for view in run.views}
     ends = "; ".join(
         f"{METHODS[key].label} "
         + " and ".join(f"from {ray.first:.2g} to {ray.last:.2g}" for ray in both_sides)
@@ -217,7 +222,7 @@ def out_of_the_rows() -> ComputedStep:
         "The last chart shows the AUROC by distance from the rows. The std of knowledge outwards, "
         f"on the left and on the right: {ends}.",
     )
-    known = [scores[key].auroc_of("knowledge") for key in run.settings.methods]
+    known = [scores[key]["auroc_knowledge"] for key in run.settings.methods]
     text = (
         "Below 0 and above 10 there are no rows. No model can know the right prediction there; a "
         "good one reports that it does not know."
@@ -232,22 +237,22 @@ def out_of_the_rows() -> ComputedStep:
         text,
         right,
         answer,
-        _tree_by_tree(charts_of(strips, describe_heteroscedastic(run)), STILL),
+        _tree_by_tree(charts_of(strips, HETEROSCEDASTIC.describe(run)), STILL),
         notes,
     )
 
 
-def _told_strip(run: HeteroscedasticRun) -> Strip:
+def _told_strip(run: Run) -> Strip:
     """AUROC of knowledge for foreign rows at a distance."""
     middles = 0.5 * (DISTANCES[1:] + DISTANCES[:-1])
     lines = [
         StripLine(
-            METHODS[measure.method].label,
-            told_by_distance(measure, "knowledge", DISTANCES),
-            _colour(measure.method),
-            dash=measure.method == "macau_basic",
+            METHODS[method].label,
+            told_by_distance(run, method, "knowledge", DISTANCES),
+            _colour(method),
+            dash=method == "macau_basic",
         )
-        for measure in run.measures
+        for method in run.measured
     ]
     lines.append(StripLine("chance", np.full(len(middles), 0.5), "text", dash=True))
     return Strip(
@@ -267,23 +272,22 @@ def three_novelties() -> ComputedStep:
     behind, scores = backdrop_of(run), _scores(run)
     linear, basic, forest = run.views
     beyond = {}
-    for measure in run.measures:
-        for near, far in zip(measure.of_test.curves, measure.of_foreign.curves, strict=True):
-            if near.key in (*_NOVELTIES, "isolation"):
-                usual = np.quantile(near.values, 0.95)
-                beyond[measure.method, near.key] = float((far.values > usual).mean())
+    for method, at in run.measured.items():
+        for key, near in at["test"].scores.items():
+            usual = np.quantile(near, 0.95)
+            beyond[method, key] = float((at["foreign"].scores[key] > usual).mean())
     places = np.arange(np.ceil(behind.x[0]), np.floor(behind.x[-1]) + 1.0)
     strips = []
     for key in _NOVELTIES:
         curves = [
-            (view.label, _values(view, key), _colour(view.method), view is basic)
+            (label_of(view), view.at.scores[key], _colour(view.method), view is basic)
             for view in (linear, basic)
         ]
-        title = (linear.curve(key) or linear.curves[0]).label
         unit = "|z|" if key == "inference_novelty" else "z"
-        strips.append(over_x(behind, title, curves, unit, y_limits=_NEAR, frame_x=places))
-    isolation = [(forest.label, _values(forest, "isolation"), _colour("isolation"), False)]
-    strips.append(over_x(behind, forest.label, isolation, "score", frame_x=places))
+        strips.append(over_x(behind, SCORES[key], curves, unit, y_limits=_NEAR, frame_x=places))
+    label, values = label_of(forest), forest.at.scores["isolation"]
+    isolation = [(label, values, _colour("isolation"), False)]
+    strips.append(over_x(behind, label, isolation, "score", frame_x=places))
     above = ", ".join(
         f"{METHODS[method].label}, {key.replace('_', ' ')} {100 * share:.0f} %"
         for (method, key), share in beyond.items()
@@ -295,14 +299,14 @@ def three_novelties() -> ComputedStep:
         f"{above}.",
     )
     plain = [
-        scores[key].auroc_of(name)
+        scores[key][f"auroc_{name}"]
         for key, name in (
             ("macau_basic", "novelty"),
             ("macau_basic", "inference_novelty"),
             ("isolation", "isolation"),
         )
     ]
-    with_line = scores["macau_linear"].auroc_of("inference_novelty")
+    with_line = scores["macau_linear"]["auroc_inference_novelty"]
     text = (
         "Novelty compares x with the rows of its leaf. Inference novelty compares the prediction "
         "with the leaf's usual ones. A plain leaf predicts one value."
@@ -314,18 +318,12 @@ def three_novelties() -> ComputedStep:
         f"unusual one. With linear leaves inference novelty has {with_line:.2f}."
     )
     sheet = replace(
-        charts_of(strips, describe_heteroscedastic(run)),
+        charts_of(strips, HETEROSCEDASTIC.describe(run)),
         frame_label="x =",
         frame_values=[f"{place:g}" for place in places],
-        start_frame=int(np.searchsorted(places, SUPPORT[1])),
+        start_frame=int(np.searchsorted(places, HIGH)),
     )
     return ComputedStep(text, right, answer, sheet, notes)
-
-
-def _values(view: HeteroscedasticView, key: str) -> Array:
-    curve = view.curve(key)
-    assert curve is not None
-    return curve.values
 
 
 def alike_or_tiny() -> ComputedStep:
@@ -344,18 +342,18 @@ def alike_or_tiny() -> ComputedStep:
         trees = means_of_trees(run.fits[0], behind.grid, STILL)
         lines = tree_lines(behind, trees, _colour("macau_linear"), played=False)
         strips.append(behind.strip(title, [*behind.lines(), *lines]))
-        stds.append((title, np.sqrt(run.views[0].knowledge), ink, dash))
+        stds.append((title, np.sqrt(run.views[0].at.knowledge), ink, dash))
     strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
-    base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
-    far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
+    base, more, tiny = (run.numbers["macau_linear"] for run in runs)
+    far = [float(np.sqrt(run.views[0].at.knowledge[-1])) for run in runs]
     known, inferred = (
-        ", ".join(f"{score.auroc_of(key):.2f}" for score in (base, more, tiny))
+        ", ".join(f"{score[f'auroc_{key}']:.2f}" for score in (base, more, tiny))
         for key in ("knowledge", "inference_novelty")
     )
     notes = (
         f"The charts show {STILL} of {_BASE.trees} trees and their mean. AUROC of knowledge for "
         f"foreign rows in the three forests: {known}; of inference novelty: {inferred}. With the "
-        f"larger subsample the RMSE of the mean is {more.rmse:.2f}.",
+        f"larger subsample the RMSE of the mean is {more['rmse']:.2f}.",
     )
     text = (
         f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows. In the second chart it "
@@ -365,9 +363,9 @@ def alike_or_tiny() -> ComputedStep:
     answer = (
         f"Its std at the right end goes from {far[0]:.2g} to {far[1]:.2g}: two trees share most "
         f"rows and agree. With leaves of one row it is {far[2]:.2g}, with an RMSE of "
-        f"{tiny.rmse:.2f} instead of {base.rmse:.2f}."
+        f"{tiny['rmse']:.2f} instead of {base['rmse']:.2f}."
     )
-    sheet = _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1])), STILL)
+    sheet = _tree_by_tree(charts_of(strips, HETEROSCEDASTIC.describe(runs[1])), STILL)
     return ComputedStep(text, right, answer, sheet, notes)
 
 
@@ -378,23 +376,18 @@ def on_average() -> ComputedStep:
     run, level = runs[1], settings.level
     behind = backdrop_of(run, near=True)
     strips, lines, overall, thirds = [], [], [], []
-    edges = np.linspace(*SUPPORT, FINE + 1)
+    edges = np.linspace(LOW, HIGH, FINE + 1)
     for i, view in enumerate(run.views):
-        views = [each.views[i] for each in runs]
-        ends = [[each.lower for each in views], [each.upper for each in views]]
-        strips.append(
-            behind.strip(
-                view.label,
-                [*behind.lines(wide(level)), *interval_lines(behind, view, ends)],
-            )
-        )
-        factors = (None, view.factor)
+        ends = zip(*(ends_of(view, each.settings, level) for each in runs), strict=True)
+        lines_of = [*behind.lines(wide(level)), *interval_lines(behind, view, [*ends])]
+        strips.append(behind.strip(label_of(view), lines_of))
+        factors = (None, factor_of(view, level))
         held = np.stack([held_by_place(run, i, level, FINE, factor) for factor in factors])
         shown = 100 * np.column_stack([held, held[:, -1]])  # a step needs its right end
         dash = view.method == "conformal_forest"
-        lines.append(StripLine(view.label, shown, _colour(view.method), dash, step=True))
-        overall.append(float(held_by_place(run, i, level, 1, view.factor)[0]))
-        thirds.append(held_by_place(run, i, level, THIRDS, view.factor))
+        lines.append(StripLine(label_of(view), shown, _colour(view.method), dash, step=True))
+        overall.append(float(held_by_place(run, i, level, 1, factors[1])[0]))
+        thirds.append(held_by_place(run, i, level, THIRDS, factors[1]))
     promised = np.full(len(edges), 100 * level)
     lines.append(StripLine("promised", promised, "text", dash=True))
     strips.append(
@@ -409,14 +402,14 @@ def on_average() -> ComputedStep:
         )
     )
     sheet = replace(
-        charts_of(strips, describe_heteroscedastic(run)),
+        charts_of(strips, HETEROSCEDASTIC.describe(run)),
         frame_label="stretched",
         frame_values=["no", "yes"],
         frames_per_second=1.0,
     )
-    labels = [view.label.replace(",", "") for view in run.views]  # as they are listed
+    labels = [label_of(view).replace(",", "") for view in run.views]  # as they are listed
     factors_told = enumerated(
-        [f"{label} {view.factor:.2f}" for label, view in zip(labels, run.views, strict=True)]
+        [f"{label} {factor_of(v, level):.2f}" for label, v in zip(labels, run.views, strict=True)]
     )
     held_by_all = enumerated(
         [f"{label} {100 * share:.0f} %" for label, share in zip(labels, overall, strict=True)]
@@ -444,30 +437,31 @@ def on_average() -> ComputedStep:
 def beside_the_table() -> ComputedStep:
     """Table 1 here and in the paper, method by method."""
     run = both(heteroscedastic_run(TABLE), heteroscedastic_run(replace(TABLE, methods=MORE)))
-    by_method = _scores(run)
-    scores = [by_method[method] for method in run.settings.methods]
+    scores = [run.numbers[method] for method in run.settings.methods]
     behind = backdrop_of(run)
-    strips = [each_interval(run, behind), crps_strip(scores), auroc_strip(scores)]
-    words = describe_heteroscedastic(run, tuple(scores))
+    beside = [beside_strip("CRPS", "crps", scores), beside_strip("AUROC", "auroc", scores)]
+    strips = [each_interval(run, behind), *beside]
     sheet = replace(
-        charts_of(strips, words, columns=3, height=240),
+        charts_of(strips, HETEROSCEDASTIC.describe(run), columns=3, height=240),
         frame_label="method",
-        frame_values=[score.label for score in scores],
+        frame_values=[numbers["label"] for numbers in scores],
         frames_per_second=0.8,
         start_frame=0,
     )
-    claims = check_claims(run, tuple(scores))
+    claims = HETEROSCEDASTIC.judge(run)
     fails = " ".join(claim.paper for claim in claims if claim.verdict == "does not hold")
-    pairs = [cell for score in scores for cell in score.auroc if not np.isnan(cell.paper)]
-    near = sum(abs(cell.value - cell.paper) <= CHANCE for cell in pairs)
+    pairs = [pair for numbers in scores for pair in paired(numbers, "auroc") if pair[0] == pair[0]]
+    near = sum(abs(here - paper) <= CHANCE for paper, here in pairs)
     notes = (
-        f"The true distribution has a CRPS of {scores[0].truth_crps:.3f} on these rows. A dot on "
-        f"the dashed line has the paper's value. Of {len(pairs)} AUROCs, {near} are within "
+        f"The true distribution has a CRPS of {scores[0]['truth_crps']:.3f} on these rows. A dot "
+        f"on the dashed line has the paper's value. Of {len(pairs)} AUROCs, {near} are within "
         f"{CHANCE:g} of the table's. What does not hold: {fails or 'nothing.'}",
     )
     held = sum(claim.verdict == "holds" for claim in claims)
-    both_known = [score for score in scores if not np.isnan(score.crps + score.paper_crps)]
-    farthest = max(both_known, key=lambda score: abs(score.crps - score.paper_crps))
+    both_known = [
+        n for n in scores if not np.isnan(n.get("crps", np.nan) + n.get("paper_crps", np.nan))
+    ]
+    farthest = max(both_known, key=lambda numbers: abs(numbers["crps"] - numbers["paper_crps"]))
     text = (
         f"The paper's table has {len(scores)} methods that are fitted here. CRPS scores the "
         "prediction and its noise together; lower is better. Play the methods."
@@ -475,7 +469,8 @@ def beside_the_table() -> ComputedStep:
     right = Between(-held / len(claims), (-0.999, -0.5))
     answer = (
         f"{held} of {len(claims)} hold. The largest difference in CRPS is that of "
-        f"{farthest.label}: {farthest.crps:.2f} here and {farthest.paper_crps:.2f} in the table."
+        f"{farthest['label']}: {farthest['crps']:.2f} here and {farthest['paper_crps']:.2f} in the "
+        "table."
     )
     return ComputedStep(text, right, answer, sheet, notes)
 

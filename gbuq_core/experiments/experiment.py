@@ -148,14 +148,13 @@ class Drawn(Account):
     wait: float = 1.5  # seconds, in which the first fits come without a flash of progress
     # `behind(run, keep)` is asked for once the picture is drawn, in `slots`, and `join(run,
     # results, values, keep)` adds what came of it by slot. It is of the statements or of the
-    # scores, where `beside` are knobs.
+    # scores.
     behind: Callable[[Any, Keep], Sequence[Work]] = _none
     slots: Sequence[str] = ()
     join: Callable[[Any, Mapping[str, Any], SimpleNamespace, Keep], Any] = (
         lambda run, results, values, keep: run
     )
     behind_statements: bool = False
-    beside: tuple[Knob, ...] = ()
     words: Callable[[Any], str]  # the pictures in words
 
 

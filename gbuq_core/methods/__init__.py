@@ -42,7 +42,7 @@ stay the record's unless the page gives its own:
 To move a page here: replace its dictionary by ``{key: METHODS[key] for key in ...}`` with the keys
 it shows, take ``label``, ``about`` and ``packages`` from the record, and build with ``make`` (or
 ``builder(...)`` in exported code). What only this page says about a method stays with the page.
-`gbuq_core.experiments.heteroscedastic.plan` and ``models`` are an example;
+`gbuq_core.study.heteroscedastic` is an example;
 `gbuq_core.tables.predicting` is how the command line scores a table by any record.
 
 A new method is a `Method` in ``RECORDS`` of one of this room's files (and its estimator's own

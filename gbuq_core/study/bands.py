@@ -43,7 +43,8 @@ _INK: Part = {"colour": "text", "opacity": 0.22, "size": 3.0}
 _MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
 _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
-_BESIDE, _AROUND = 0.05, 0.2  # room beside the rows, and above and below their y
+_BESIDE, _AROUND = 0.05, 0.06  # room beside the rows; above and below their y and the true ones
+_TRUE_STDS = 2.0  # on both sides of the true mean the picture shows, whatever the level
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
 
@@ -169,8 +170,10 @@ class _Drawn:
         n = len(known.x)
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
+        noise = _TRUE_STDS * known.std
+        true = np.array([known.mean - noise, known.mean + noise])
         self.axes = [  # everything, and where rows can lie
-            {"x": self._ends_of(part), "y": list(y_range or around(known.rows[1], room=_AROUND))}
+            {"x": self._ends_of(part), "y": self._around(true[:, part], y_range)}
             for part in (slice(None), known.support if known.support.any() else slice(None))
         ]
         self.x_range, self.y_range = (self.axes[look.focus][name] for name in "xy")
@@ -295,7 +298,7 @@ class _Drawn:
         layers += [line([*span], [ends[0], ends[0]], **_SAMPLED) for span in self.known.foreign]
         label = f"log\u2081\u2080 {score.label}" if self.look.log else score.label
         if self.quiet:
-            label += f" (dotted: {USUAL} % of rows lie below; thick: foreign rows)"
+            label += f" (dotted: {USUAL} % of rows lie below; thick: rows of another kind)"
         layers.append({"kind": "words", "text": label})
         return {"range": ends, "label": "score", "layers": layers, "own": not self.one_scale}
 
@@ -383,13 +386,13 @@ class _Drawn:
             return None
         ranking = view.at.ranking
         key = next(key for key in (self.look.score, "knowledge", ranking[-1]) if key in ranking)
-        values, label = view.at.score(key), f"{key}, std"
+        values, label = view.at.score(key), f"{key}, standard deviation"
         if key in UNCERTAINTY_KINDS:
             values = np.sqrt(values)
         else:
             label = self.look.names[key].lower()
-            label = f"|{label}|, z" if key == "inference_novelty" else label
-            label = f"{label}, z" if key.endswith("novelty") and label[0] != "|" else label
+            label = f"|{label}|" if key == "inference_novelty" else label
+            label = f"{label}, z-score" if key.endswith("novelty") else label
         if key != self.look.score:
             label += f"; no {self.look.names[self.look.score].lower().removesuffix(' uncertainty')}"
         usual = float(np.quantile(values[self.known.support], USUAL / 100.0))
@@ -410,6 +413,10 @@ class _Drawn:
         high = high if high - low > _FLAT else low + 1.0
         room = 0.06 * (high - low)
         return [low - room, high + 3.5 * room]  # the name of the score stands above the curve
+
+    def _around(self, true: Array, y_range: Sequence[float] | None) -> list[float]:
+        """Of y."""
+        return list(y_range or around(self.known.rows[1], true, room=_AROUND))
 
     def _ends_of(self, part: Any) -> list[float]:
         """Of x: with a little room beside the places where rows can lie."""

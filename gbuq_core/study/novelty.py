@@ -318,7 +318,7 @@ def score(run: Run) -> dict[str, dict[str, Any]]:
         "novelty_above": _share_above(shown.maps, "novelty", empty),
         "knowledge_above": _share_above(shown.maps, "knowledge", empty),
     }
-    return {"": said | (dict(run.measured[0]) if run.measured else {}), **shown.numbers}
+    return {"": said | dict(*run.measured.values()), **shown.numbers}
 
 
 def _share_above(maps: NoveltyMaps, key: str, where: Any = slice(None)) -> float:
@@ -1010,7 +1010,7 @@ NOVELTY = Study(
     view=view,
     viewed=(*OF_THE_FORESTS, "show", "log", "maps", "compared", "erased"),
     dragged=("third_at", "neighbours", "drawn"),
-    measure=measure,
+    measure=lambda fitted, settings: measure(fitted),
     kind=NoveltyFit,
     store=store,
     bits=15,

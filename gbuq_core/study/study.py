@@ -74,7 +74,7 @@ class Run:
     data: Any
     views: tuple[Any, ...]  # a `View`, or a record of the study's own with its `fit` and `method`
     notes: Mapping[str, str] = field(default_factory=dict)  # of all methods in a picture of curves
-    measured: tuple[Numbers, ...] = ()  # of each fit, once it is there
+    measured: Mapping[str, Any] = field(default_factory=dict)  # by method, once it is there
 
     @property
     def fits(self) -> tuple[Any, ...]:
@@ -218,7 +218,11 @@ class Study:
     view: Callable[[Any, Any], Any]  # of a fit and today's settings; trains nothing
     viewed: tuple[str, ...]  # names of the settings that a view depends on besides its fit
     dragged: tuple[str, ...] = ()  # those of them that the picture follows while they are dragged
-    measure: Callable[[Any], Numbers] | None = None  # of a fit: what no picture waits for
+    # `measure(fit, settings)` is what no picture waits for; `measured` names the settings that it
+    # depends on. Claims wait for it; all numbers do with `scored_behind`
+    measure: Callable[[Any, Any], Any] | None = None
+    measured: tuple[str, ...] = ()
+    scored_behind: bool = False
     # What is stored: fits of a `kind`, as `store(fit)` makes them; `asks` are names of settings for
     # whose view a fit needs its model, which a stored one lacks
     kind: type = Fit
@@ -253,6 +257,9 @@ class Study:
     copied: Callable[[Any], Code | str]  # of settings: what the code calls, or all of it
     reading: str | Callable[[Run], str] = ""  # how the picture is read
     about: Callable[[Run], str] = lambda run: ""  # of which settings the verdicts are
+    unsaid: str = ""  # why there are none
+    quicker: Callable[[Any, float], Any] = quicker  # settings of about a share of the sizes
+    most: float = 2.0  # times the work of the first settings: above it, seeds take quicker ones
     # Tables that the browser draws the picture anew with: `packed(run, keep)`, by name
     packed: Callable[[Run, Keep], Mapping[str, bytes]] = lambda run, keep: {}
     closer: tuple[Closer, ...] = ()  # closer looks, with knobs of their own
@@ -278,10 +285,9 @@ class Study:
     # Of numbers with a fraction in the stored fits; `shares` are all of the same size
     bits: int = BITS
     shares: bool = False
-    quicker: Callable[[Any, float], Any] = quicker  # as `SeedStudy` takes it
     # What a page asks of every account, and this one has none of
     done, wait = "Fitted", 1.5
-    inside, beside, trials = None, (), ()
+    inside, trials = None, ()
 
     def plan(self, settings: Any, method: str) -> Any:
         """What the fit of a method depends on."""
@@ -330,6 +336,8 @@ class Study:
             fit=self.run,
             claims=self.judge,
             quicker=self.quicker,
+            bare=partial(plan_of, also=self.measured) if self.measured else bare,
+            most=self.most,
             first=self.first_settings,
         )
 
@@ -340,13 +348,14 @@ class Study:
     def run(self, settings: Any = None) -> Run:
         """Fit the methods one after the other, and view them."""
         settings = self.first_settings if settings is None else settings
-        views, measured, methods = [], [], self.chosen(settings)
+        views, measured, methods = [], {}, self.chosen(settings)
         with stage(max(1, len(methods))):
             for method in methods:
                 with stage(1, span=1):
                     views.append(self.view(self.fit(self.plan(settings, method)), settings))
-                    measured += [self.measure(views[-1].fit)] if self.measure else []
-        return replace(self.gather(settings, views), measured=tuple(measured))
+                if self.measure is not None:
+                    measured[method] = self.measure(views[-1].fit, settings)
+        return replace(self.gather(settings, views), measured=measured)
 
     def judge(self, run: Run) -> tuple[Verdict, ...]:
         """The claims, of the settings without what is only drawn."""
@@ -401,7 +410,8 @@ class Study:
         """The CSV files, by what they hold."""
         own = {name: partial(self._own_csv, name) for name in self.files}
         rows = {"Rows": self.rows_csv} if self.curves else {}
-        return own or {"Data": self.places_csv, **rows}
+        scores = {"Scores": self.scores_csv} if self.scored_behind else {}
+        return own or {"Data": self.places_csv, **scores, **rows}
 
     def _own_csv(self, name: str, run: Run) -> str:
         return _columns_csv(self.files[name](run))
@@ -419,6 +429,13 @@ class Study:
                 f"{view.method}_{name}": at for name, at in (parts | {**view.last.scores}).items()
             }
         return _columns_csv(columns)
+
+    def scores_csv(self, run: Run) -> str:
+        """One line a method: all its numbers."""
+        rows = {view.method: run.numbers[view.method] for view in run.views}
+        names = list(dict.fromkeys(name for numbers in rows.values() for name in numbers))
+        lines = ([key, *(each.get(name) for name in names)] for key, each in rows.items())
+        return csv_text(["method", *names], lines)
 
     def rows_csv(self, run: Run) -> str:
         """The training rows."""
@@ -445,7 +462,8 @@ class Study:
 
     def silence(self, run: Run) -> str:
         """Why there are no verdicts."""
-        return "The statements are being checked." if self.measure and not run.measured else ""
+        waits = self.behind_statements and not run.measured
+        return "The statements are being checked." if waits else self.unsaid
 
     def numbers(self, run: Run) -> str:
         """What is a click away from the answer."""
@@ -455,8 +473,8 @@ class Study:
 
     @property
     def behind_statements(self) -> bool:
-        """Whether the claims wait for it."""
-        return self.measure is not None
+        """Whether the claims alone wait for it."""
+        return self.measure is not None and not self.scored_behind
 
     @property
     def slots(self) -> Sequence[str]:
@@ -464,24 +482,32 @@ class Study:
         return [f"measured-{method}" for method in self.methods] if self.measure else []
 
     def behind(self, run: Run, keep: Keep) -> Sequence[Work]:
-        """The measurement of each fit; a stored fit may have it."""
-        if self.measure is None:
-            return ()
-        return [
-            Work(
-                f"measured-{view.method}",
-                (self.name, "measured", view.fit.plan),
-                partial(self.measure, view.fit),
-                "The paper's statements",
-                getattr(view.fit, "measured", None),
-            )
-            for view in run.views
-        ]
+        """The measurement of each fit; a stored fit may have it for the first settings."""
+        return (
+            [] if self.measure is None else [self._work(view, run.settings) for view in run.views]
+        )
+
+    def _work(self, view: Any, settings: Any) -> Work:
+        assert self.measure is not None
+        first = self.first_settings
+        now, then = ([getattr(each, name) for name in self.measured] for each in (settings, first))
+        label = f"Scores of {self.methods[view.method].label}"
+        return Work(
+            f"measured-{view.method}",
+            (self.name, "measured", view.fit.plan, *now),
+            partial(self.measure, view.fit, settings),
+            label if self.scored_behind else "The paper's statements",
+            getattr(view.fit, "measured", None) if now == then else None,
+        )
 
     def join(self, run: Run, results: Mapping[str, Any], values: Any, keep: Keep) -> Run:
-        """The run with what was measured of all its fits."""
-        slots = [f"measured-{view.method}" for view in run.views]
-        there = tuple(results[slot] for slot in slots if slot in results)
+        """The run with what was measured; of the methods that were, where scores wait for it."""
+        slots = {view.method: f"measured-{view.method}" for view in run.views}
+        there = {method: results[slot] for method, slot in slots.items() if slot in results}
+        if self.scored_behind:
+            settings = replace(run.settings, methods=tuple(there))
+            views = tuple(view for view in run.views if view.method in there)
+            return replace(run, settings=settings, views=views, measured=there)
         return replace(run, measured=there) if len(there) == len(slots) else run
 
     # Curves: what a page asks

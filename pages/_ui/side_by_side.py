@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -17,13 +16,11 @@ from gbuq_core.experiments.experiment import Compared, Drawn, SeenMethod, SideBy
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import with_fit
 from gbuq_core.study.study import Study
-from pages._ui.controls import draw_knob
 from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.kept import keep_only, kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.skeleton import COMPARE, PAPER, Skeleton
 
-_BESIDE_WIDTH = 220  # pixels
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a method without a view
 
 
@@ -160,11 +157,6 @@ def ask_behind(
             if each.error:
                 show_notice(f"{each.request.label}: {each.error}", each.slot, tone="error")
         show_progress([each for each in named if each.state != "done"], "-behind")
-        beside = {}
-        for knob in record.beside:
-            with st.container(width=_BESIDE_WIDTH):
-                beside[knob.key] = draw_knob(knob)
-    values = SimpleNamespace(**{**vars(values), **beside})
     results = {each.slot: each.result for each in answers if each.fresh and not each.error}
     name = f"{record.name}-behind"
     if start:

@@ -88,7 +88,6 @@ _CSS = """
 .katex-display > .katex { white-space: normal; }
 .st-key-table-departures :is(th, td) { overflow-wrap: anywhere; }
 /* Numbers that belong together stay on one line. */
-[class*="st-key-table-heteroscedastic"] :is(td, th:first-child) { white-space: nowrap; }
 /* Cards: as many in a row as fit, two on a phone; the link covers the whole card. */
 [class*="st-key-cards"] { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(18rem, 45%), 1fr)); }

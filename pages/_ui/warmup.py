@@ -57,12 +57,15 @@ def _neighbours() -> None:
 
 
 def _heteroscedastic() -> None:
-    from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-    from gbuq_core.experiments.heteroscedastic.plan import METHODS, HeteroscedasticSettings
+    from gbuq_core.study.heteroscedastic import (
+        HETEROSCEDASTIC,
+        METHODS,
+        HeteroscedasticSettings,
+    )
 
     small = HeteroscedasticSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
-    methods = tuple(method for method in small.methods if not METHODS[method].record.missing())
-    run_heteroscedastic(replace(small, methods=methods))
+    methods = tuple(method for method in small.methods if not METHODS[method].missing())
+    HETEROSCEDASTIC.run(replace(small, methods=methods))
 
 
 def _warm_up_of(package: str) -> Callable[[], None]:

@@ -8,12 +8,12 @@ from html import unescape
 import pytest
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.heteroscedastic.plan import CHOSEN_SCORES, SCORES
-from gbuq_core.experiments.heteroscedastic.plan import PAPER as HETEROSCEDASTIC
 from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.settings import from_values
 from gbuq_core.study.heart import HeartSettings
+from gbuq_core.study.heteroscedastic import CHOSEN, SCORES
+from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC
 from gbuq_core.study.spiral import PAPER as SPIRAL
 from pages._ui import skeleton
 from tests.app.experiment_page import (
@@ -46,7 +46,7 @@ VIEWS = {
     "heteroscedastic": (
         {}, ("show_total", True), ("show_data", False), ("show_knowledge", False), ("level", 0.5),
         ("own_scale", True), ("conformal", True), ("left_from", -4), ("right_to", 30),
-        ("tail", "ends at 5.2"), *(("score", SCORES[key]) for key in CHOSEN_SCORES[1:]),
+        ("tail", "ends at 5.2"), *(("score", SCORES[key]) for key in CHOSEN[1:]),
         ("log", True), ("focus", True),
     ),
     "soft_trees": ({}, ("show", "bands"), ("shown", 5), ("draws", 50), ("draw_seed", 3)),

@@ -14,7 +14,6 @@ from gbuq_core.settings import from_values
 from gbuq_core.study.study import study_of
 from pages._ui import jobs_glue
 from pages._ui.gaussians import controls as gaussians_controls
-from pages._ui.heteroscedastic import controls as heteroscedastic_controls
 from pages._ui.knobs import read_knob
 from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
@@ -32,12 +31,11 @@ HEART = load_lessons()[0]
 CONTROLS = {
     **{
         name: SimpleNamespace(STATE=state_of(study_of(name)))
-        for name in ("heart", "beyond", "novelty", "two_clocks", "spiral")
+        for name in ("heart", "beyond", "heteroscedastic", "novelty", "two_clocks", "spiral")
     },
     "gaussians": gaussians_controls,
     "neighbours": neighbours_controls,
     "soft_trees": soft_trees_controls,
-    "heteroscedastic": heteroscedastic_controls,
     "your_data": your_data_controls,
 }
 

@@ -12,9 +12,6 @@ from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import check_claims
-from gbuq_core.experiments.heteroscedastic.data import SUPPORT
-from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
-from gbuq_core.experiments.heteroscedastic.plan import PAPER as HETEROSCEDASTIC_PAPER
 from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES as TREES
@@ -25,6 +22,8 @@ from gbuq_core.experiments.soft_trees.rank import RankSettings
 from gbuq_core.experiments.soft_trees.trials import BANDIT, RANKS
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HIGH, LOW
+from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC_PAPER
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.spiral import PAPER as SPIRAL_PAPER
 from gbuq_core.study.spiral import SPIRAL
@@ -33,11 +32,12 @@ from gbuq_core.study.two_clocks_fit import MODELS, WITH_CLOCKS
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians
-from pages._ui.heteroscedastic import controls as heteroscedastic
 from pages._ui.soft_trees import controls as soft_trees
 from pages._ui.study import state_of
 
-heart, spiral = (SimpleNamespace(STATE=state_of(study)) for study in (HEART, SPIRAL))
+heart, spiral, heteroscedastic = (
+    SimpleNamespace(STATE=state_of(study)) for study in (HEART, SPIRAL, HETEROSCEDASTIC)
+)
 RECORDS = (
     HEART,
     SPIRAL,
@@ -113,7 +113,7 @@ def test_heart_says_where_the_noise_is():
 
 
 def test_heteroscedastic_says_where_rows_are():
-    assert tuple(SUPPORT) == (0.0, 10.0)
+    assert (LOW, HIGH) == (0.0, 10.0)
     assert "between 0 and 10" in HETEROSCEDASTIC.lede
     assert len(HETEROSCEDASTIC_PAPER.methods) == 6
     assert preset(heteroscedastic, "Paper settings").startswith("Six methods")

@@ -7,7 +7,6 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.wave.fit import WaveSettings
@@ -22,13 +21,13 @@ from gbuq_core.settings import (
 )
 from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSettings
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
 from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import TwoClocksSettings
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
-from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
@@ -42,7 +41,7 @@ PAGES = {
     "gaussians": (GAUSSIANS, GaussiansSettings),
     "heart": (state_of(HEART), HeartSettings),
     "home": (HOME, WaveSettings),
-    "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
+    "heteroscedastic": (state_of(HETEROSCEDASTIC), HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "spiral": (state_of(SPIRAL), SpiralSettings),
     "novelty": (state_of(NOVELTY), NoveltySettings),

@@ -10,11 +10,11 @@ from streamlit.testing.v1.element_tree import ElementTree
 from gbuq_core.knobs import problem_with
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
-from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
@@ -24,8 +24,8 @@ from pages._ui.your_data.state import page_state
 STORIES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, NOVELTY, TWO_CLOCKS, SPIRAL)),
-        *(GAUSSIANS, HETEROSCEDASTIC, NEIGHBOURS, SOFT_TREES),
+        *map(state_of, (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL)),
+        *(GAUSSIANS, NEIGHBOURS, SOFT_TREES),
         page_state([], "", 0),
     )
 }

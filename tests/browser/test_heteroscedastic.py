@@ -19,7 +19,7 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
 QUICK = "rows=500&trees=20&subsample=0.2&methods=MACAU+%28basic%29&methods=Conformal%2C+linear"
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
-ROOT = ".st-key-heteroscedastic-panels .gbuq-curves"
+ROOT = ".st-key-heteroscedastic .gbuq-curves"
 DRAWN = "node => node.querySelector('svg[tabindex]').innerHTML"
 
 

@@ -12,9 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 from tolerances import NEAR_ZERO
 
-from gbuq_core.experiments.heteroscedastic import fit as noise_fit
-from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
-from gbuq_core.experiments.heteroscedastic.plan import LEVELS, HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees import fit as trees_fit
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
@@ -25,11 +22,12 @@ from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
 from gbuq_core.methods import METHODS
 from gbuq_core.settings import plan_of, to_values
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, LEVELS, HeteroscedasticSettings
 from pages._ui.experiment import draw_compared
-from pages._ui.heteroscedastic import controls as noise_ui
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as trees_controls
+from pages._ui.study import state_of
 
 # Numbers travel with five significant digits: means, stds and what they add up to, so that a line
 # may be off by this share of the largest value of the picture.
@@ -185,21 +183,24 @@ def defaults(state, **more):
 
 def answers(fits):
     return [
-        Answer(fit.method, Request(fit.method, 1, print), "done", fit, True, 0.1, "", None)
+        Answer(method, Request(method, 1, print), "done", fit, True, 0.1, "", None)
         for fit in fits
+        for method in fit.plan.methods
     ]
 
 
 def test_every_level_and_part_of_intervals_is_what_python_draws(page):
     methods = ("macau_basic", "conformal_linear", "forest", "gnll", "isolation")
     settings = HeteroscedasticSettings(methods=methods, rows=200, trees=10, subsample=0.3)
-    fits = [noise_fit.fit_heteroscedastic(plan_of(settings, method)) for method in methods]
+    fits = [HETEROSCEDASTIC.fit(plan_of(settings, method)) for method in methods]
+
+    state = state_of(HETEROSCEDASTIC)
 
     def figure(**knobs):
         now = replace(settings, **knobs)
-        values = defaults(noise_ui.STATE, **to_values(now))
+        values = defaults(state, **to_values(now))
         shown = view_answers(HETEROSCEDASTIC, now, answers(fits))
-        return draw_compared(HETEROSCEDASTIC, noise_ui.STATE, now, shown, values)
+        return draw_compared(HETEROSCEDASTIC, state, now, shown, values)
 
     figures = [
         figure(

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from gbuq_core.experiments.heteroscedastic.picture import heteroscedastic_figure
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
 from gbuq_core.experiments.soft_trees.fit import SoftTreesView
 from gbuq_core.experiments.soft_trees.picture import LinesPanel, functions_figure
@@ -21,8 +19,9 @@ from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.study.bands import Axis, Band, Look, bands
+from gbuq_core.study.members import Fit, Predictive, View
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
-from tests.heteroscedastic_parts import few_places, panel_of, score_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIGURE = ".gbuq-curves"
@@ -103,22 +102,15 @@ def functions() -> Curves:
 
 
 def noise() -> Curves:
-    settings = HeteroscedasticSettings(rows=300)
-    data = few_places(settings)
-    x = data.x
-    mean, ones = 40 * np.sin(x / 3), np.ones(len(x))
-    given = {
-        "loc": mean / 40,
-        "data": ones,
-        "knowledge": ones,
-        "inner_lower": mean - 2,
-        "inner_upper": mean + 2,
-        "lower": mean - 40,
-        "upper": mean + 40,
-        "curves": (score_of(12 * abs(x - 5)),),
-    }
-    panels = [panel_of(data, key, **given) for key in ("macau_linear", "macau_basic", "catboost")]
-    return heteroscedastic_figure(data, panels, settings)
+    x = np.linspace(-10.0, 20.0, 121)
+    rows = np.random.default_rng(0).uniform(0.0, 10.0, 300)
+    truth = Axis(x, (x >= 0.0) & (x <= 10.0), x / 2, 0.1 * abs(x), (rows, rows / 2))
+    ones, scores = np.ones(len(x)), {"novelty": 12 * abs(x - 5)}
+    wide = Predictive(40 * np.sin(x / 3), 400 * ones, ones, 399 * ones, scores=scores)
+    view = View(Fit(None, None), wide)
+    panels = [Band(f"MACAU {i}", "#0072b2", view) for i in range(3)]
+    look = Look((0.95,), 0.95, score="novelty", names={"novelty": "Novelty"})
+    return bands(truth, panels, look, name="noise", said="300 rows with x from 0 to 10.")
 
 
 def wave() -> Curves:

@@ -24,17 +24,10 @@ from demos.heteroscedastic.steps import (
     PLAYED,
 )
 from demos.heteroscedastic.steps import TABLE as BESIDE
-from gbuq_core.experiments.heteroscedastic.fit import count_fits, count_measures
-from gbuq_core.experiments.heteroscedastic.plan import (
-    LEVELS,
-    check_settings,
-    why_not,
-)
-from gbuq_core.experiments.heteroscedastic.scores import (
-    score_all,
-)
 from gbuq_core.figures.canvas.encoding import encode_sheet
-from gbuq_core.settings import plan_of
+from gbuq_core.settings import check, plan_of
+from gbuq_core.study.heteroscedastic import LEVELS, draw_test, why_not
+from gbuq_core.study.members import count_fits
 from tests.figure_readers import decode_sheet
 
 TITLES = [step.title for step in LESSON.steps]
@@ -59,27 +52,26 @@ def frames_of(title):
 @pytest.mark.parametrize("step", LESSON.steps, ids=TITLES)
 def test_each_preset_is_one_that_the_page_takes(step):
     settings = step.preset
-    check_settings(settings)
+    check(settings)
     assert all(why_not(plan_of(settings, method)) == "" for method in settings.methods)
 
 
 def test_steps_share_their_fits_and_measurements():
     for step in LESSON.steps:  # in this process: another may have computed what is shown
         step.compute()
-    before = count_fits(), count_measures()
+    before = count_fits()
     for step in LESSON.steps:
         heteroscedastic_run(step.preset)
-    assert (count_fits(), count_measures()) == before
     assert not LESSON.steps[0].compute().more[-1].endswith(" ")
-    assert (count_fits(), count_measures()) == before
+    assert count_fits() == before
 
 
 def test_the_forest_alone_does_not_see_the_noise():
-    scores = {s.method: s for s in score_all(heteroscedastic_run(NOISE))}
-    noise = scores["forest"].mean_noise
-    assert scores["forest"].std_error > 0.5 * noise
-    assert max(scores["macau_linear"].std_error, scores["catboost"].std_error) < 0.15 * noise
-    words = f"Random forest {scores['forest'].std_error:.2f}"
+    scores = heteroscedastic_run(NOISE).numbers
+    noise, error = scores["forest"]["mean_noise"], scores["forest"]["std_error"]
+    assert error > 0.5 * noise
+    assert max(scores[key]["std_error"] for key in ("macau_linear", "catboost")) < 0.15 * noise
+    words = f"Random forest {error:.2f}"
     assert words in shown("Noise that grows").more[-1]
 
 
@@ -102,14 +94,15 @@ def test_the_intervals_that_are_played_are_those_of_the_levels():
 def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
     run = heteroscedastic_run(PARTS)
     for view, name in zip(run.views, ("linear", "basic"), strict=True):
-        np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=SAME_SUM)
+        at = view.at
+        np.testing.assert_allclose(at.total, at.data + at.knowledge, rtol=SAME_SUM)
         strip = strip_of("Data and knowledge", f"Parts of MACAU ({name})")
-        np.testing.assert_array_equal(line_of(strip, "data"), np.sqrt(view.data)[::2])
-    basic, linear = sorted(score_all(run), key=lambda s: -s.noise_ratio)
-    assert (basic.method, linear.method) == ("macau_basic", "macau_linear")
+        np.testing.assert_array_equal(line_of(strip, "data"), np.sqrt(at.data)[::2])
+    linear, basic = (run.numbers[key] for key in ("macau_linear", "macau_basic"))
+    assert basic["noise_ratio"] > linear["noise_ratio"]
     step = shown("Data and knowledge")
-    assert f"its std is {basic.noise_ratio:.2f} times the truth" in step.answer
-    assert f"is {linear.rmse:.2f} with lines and {basic.rmse:.2f} without" in step.more[-1]
+    assert f"its std is {basic['noise_ratio']:.2f} times the truth" in step.answer
+    assert f"is {linear['rmse']:.2f} with lines and {basic['rmse']:.2f} without" in step.more[-1]
 
 
 def test_the_trees_that_are_played_are_the_forests():
@@ -127,13 +120,13 @@ def test_the_trees_that_are_played_are_the_forests():
 def test_lines_notice_the_end_and_constants_do_not():
     run = heteroscedastic_run(BEYOND)
     linear, basic, catboost = (
-        told_by_distance(measure, "knowledge", DISTANCES) for measure in run.measures
+        told_by_distance(run, method, "knowledge", DISTANCES) for method in run.measured
     )
     assert linear[-1] > 0.99 > linear[0]
     assert max(np.ptp(basic), np.ptp(catboost)) < 0.02  # flat on either side
     strip = strip_of("Out of the rows", "Detected by knowledge")
     np.testing.assert_array_equal(line_of(strip, "CatBoost"), catboost)
-    value = next(s for s in score_all(run) if s.method == "macau_linear").auroc_of("knowledge")
+    value = run.numbers["macau_linear"]["auroc_knowledge"]
     assert f"AUROC for foreign rows: {value:.2f}, " in shown("Out of the rows").answer
 
 
@@ -149,7 +142,7 @@ def test_one_feature_leaves_two_novelties_the_same():
 def test_alike_trees_know_less_of_where_they_have_not_been():
     base = heteroscedastic_run(replace(ALIKE, subsample=0.1))
     more = heteroscedastic_run(ALIKE)
-    far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in (base, more)]
+    far = [float(np.sqrt(run.views[0].at.knowledge[-1])) for run in (base, more)]
     assert far[1] < 0.5 * far[0]
     answer = shown("Trees too much alike").answer
     assert f"goes from {far[0]:.2g} to {far[1]:.2g}" in answer
@@ -158,12 +151,11 @@ def test_alike_trees_know_less_of_where_they_have_not_been():
 def test_one_width_holds_its_level_on_average_only():
     run = heteroscedastic_run(AVERAGE)
     at = AVERAGE.methods.index("conformal_forest")
-    factor = run.views[at].factor
+    factor = run.views[at].factors[LEVELS.index(AVERAGE.level)]
     thirds = held_by_place(run, at, 0.8, 3, factor)
     assert thirds[0] > 0.9
     assert thirds[2] < 0.7
-    test = run.measures[at].test
-    count = np.bincount(parts_of(test.X[:, 0], 3))
+    count = np.bincount(parts_of(draw_test(AVERAGE).X[:, 0], 3))
     overall = held_by_place(run, at, 0.8, 1, factor)[0]
     assert (thirds * count).sum() / count.sum() == pytest.approx(overall, abs=ZERO)
     left, middle, right = (f"{100 * third:.0f}" for third in thirds)
@@ -183,9 +175,8 @@ def test_the_table_is_played_method_by_method():
         every, this = line_of(strip, "all"), line_of(strip, "this method")
         # Each number is lit in the frame of its method and in no other.
         np.testing.assert_array_equal((~np.isnan(this)).sum(axis=0), ~np.isnan(every))
-    scores = {s.method: s for s in score_all(run)}
     this = line_of(strip_of(title, "CRPS"), "this method")
     for frame, method in enumerate(BESIDE.methods):
-        assert np.nansum(this[frame]) == scores[method].crps
+        assert np.nansum(this[frame]) == run.numbers[method]["crps"]
     lost = strip_of(title, "95 % interval")
     assert np.isnan(line_of(lost, "mean")[-1]).all()  # an isolation forest predicts nothing

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gbuq_core.experiments.gaussians import plan as gaussians
-from gbuq_core.experiments.heteroscedastic import plan as hetero
 from gbuq_core.methods import SAMPLERS
 from gbuq_core.settings import plan_of
 from gbuq_core.study import heart, spiral
+from gbuq_core.study import heteroscedastic as hetero
 
 HEART, SPIRAL, HETERO = set(heart.METHODS), set(spiral.METHODS), set(hetero.METHODS)
 SINGLE = {"catboost", "sgb", "sglb", "vrf"}  # whose members are models

@@ -71,11 +71,10 @@ print("found")
 """
 
 IN_EXPORTED_CODE = """
-from gbuq_core.experiments.heteroscedastic.experiment import heteroscedastic_code
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSettings
 
 settings = HeteroscedasticSettings(methods=("straight_line", "gnll"), rows=500, trees=20)
-code = heteroscedastic_code(settings)
+code = HETEROSCEDASTIC.python(settings)
 assert "from made_up import StraightLine" in code, code
 exec(code)
 print("found")

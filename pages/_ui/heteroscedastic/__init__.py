@@ -1,1 +1,0 @@
-"""What only the page "Noise that grows" uses."""
