@@ -138,6 +138,7 @@ def against_chance(auroc: float) -> str:
 FORMS: Mapping[str, Callable[[Any], str]] = {
     "": short,
     "digits": digits,
+    "share": percent,
     "percent": lambda share: percent(share, 0),
     "percent1": lambda share: percent(share, 1),
     "auroc": auroc_text,

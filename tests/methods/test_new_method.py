@@ -144,8 +144,8 @@ def test_it_is_on_the_heteroscedastic_page(printed):
 
 
 def test_it_is_in_exported_code(printed):
-    assert "Straight line: CRPS" in printed["code"], printed["code"][-2000:]
-    assert "GNLL: CRPS" in printed["code"]
+    assert "Straight line, total" in printed["code"], printed["code"][-2000:]
+    assert "GNLL, total" in printed["code"]
     assert printed["code"].strip().endswith("found"), printed["code"][-2000:]
 
 
