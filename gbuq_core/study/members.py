@@ -128,8 +128,8 @@ class Fit(NamedTuple):
     memory_bytes: int | None = None
     predicted: Mapping[str, Predictive] | None = None  # by set of places, of what has no members
     model: Any = None  # if more is asked of it; None of a stored fit
-    # `more`: what else the study keeps of the training, by name. `measured`: of a stored fit, what no
-    # picture waits for
+    # `more` is what else the study keeps of the training, by name, and `measured`, of a stored fit,
+    # what no picture waits for
     more: Any = None
     measured: Mapping[str, Predictive] | None = None
 
