@@ -53,7 +53,6 @@ from pages._ui.skeleton import (
     folds_of,
     open_account,
 )
-from pages._ui.surface import OPEN, show_surface
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
@@ -95,8 +94,7 @@ def _show_single(
     ``acts(run)`` says what can be done in its figures, by their places, ``below(run)`` draws what
     belongs to them, and ``below_why(run)`` what stands in Why.
     """
-    surface = [OPEN] * (OPEN in state.knobs)
-    page, values, settings = open_account(record, state, keys, folds_of(surface))
+    page, values, settings = open_account(record, state, keys)
     with page.notices:
         (answer,) = ask([_single_request(record, settings)], record.wait, others=record.slots)
         run = _look_at(record, settings, answer)
@@ -114,9 +112,6 @@ def _show_single(
             below(run)
     run = ask_behind(page, record, run, values, answer.fresh, (record.name,))
     knobs = live_knobs(state, values)
-    if surface:
-        with page.fold(WHY):
-            show_surface(lambda: next(iter(record.pictures(run, knobs).values())).sheet)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
         return single_sections(record, run, claims, knobs, kept)
