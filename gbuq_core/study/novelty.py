@@ -63,6 +63,7 @@ from gbuq_core.study.novelty_maps import (
     Place,
     PlaceLook,
     PlaceValue,
+    Score,
     admit,
     compare_ranks,
     data,
@@ -267,12 +268,11 @@ def score_detectors(shown: NoveltyView) -> dict[str, dict[str, Any]]:
     crossing = None if support is None else crossings(support)
     knows = "truth" in maps.keys and not fitted.plan.erased
     scores = {}
-    for key, seconds in zip(maps.keys, maps.seconds, strict=True):
+    for key in maps.keys:
         if key == "truth":
             continue
         family = "macau" if SCORES[key].of_macau else key
-        size = math.nan if fitted.model is None else float(shown.data.X.nbytes)
-        fit_seconds, size = fitted.costs.get(family, (0.0, size))
+        seconds, size = fitted.costs.get(family, (math.nan, math.nan))
         outside = beside = math.nan
         if support is not None and crossing is not None:
             outside = auroc_of(~support, support, maps.of(key))
@@ -284,7 +284,7 @@ def score_detectors(shown: NoveltyView) -> dict[str, dict[str, Any]]:
             "rank_correlation": (
                 rank_correlation(maps.of(key), maps.of("truth")) if knows else math.nan
             ),
-            "seconds": fit_seconds + seconds,
+            "seconds": seconds,
             "bytes": size,
         }
     return scores
@@ -443,9 +443,8 @@ def reading(run: Run) -> str:
 
 def store(fitted: NoveltyFit) -> NoveltyFit:
     """A fit with the place and the numbers that the page opens with, and without its costs."""
-    maps = fitted.maps._replace(seconds=(math.nan,) * len(fitted.maps.keys))
     look = view(fitted, FIRST).look
-    return fitted._replace(costs={}, maps=maps, look=look, measured=measure(fitted))
+    return fitted._replace(costs={}, look=look, measured=measure(fitted))
 
 
 def refit_leaves(fitted: NoveltyFit, leaf_model: str) -> MacauClassifier | MacauRegressor:
@@ -986,10 +985,6 @@ _HOW_TO_READ = (
 )
 
 
-class _Forest(NamedTuple):
-    label: str = "Forest and leaves"
-
-
 def _labels_of(*keys: str) -> tuple[str, ...]:
     """The words for maps."""
     words = {key: label for label, key in MAP_LABELS.items()}
@@ -1003,7 +998,7 @@ NOVELTY = Study(
     "rows around it. Which map notices?",
     settings=NoveltySettings,
     beginning=FIRST,
-    methods={"macau": _Forest()},
+    methods={"macau": Score("Forest and leaves", "")},
     data=data,
     admit=admit,
     fit=fit,

@@ -637,7 +637,6 @@ class NoveltyMaps(NamedTuple):
     tail: str
     third_at: float
     neighbours: int
-    seconds: tuple[float, ...]  # of each score over map and rows; those of MACAU share their work
 
     def of(self, key: str) -> Array:
         """One score over the map, (3600,)."""
@@ -776,17 +775,12 @@ def map_scores(plan: NoveltySettings, model: tuple[Any, Any], used: InUse) -> No
         _score_rows(plan, where, there, forest, model[1])
         for where, there in ((("map", third), places), ("rows", rows.X))
     ]
-    by_part, macau, isolation = zip(*parts, strict=True)
-    scores = {key: np.concatenate([part[key] for part in by_part]) for key in by_part[0]}
-    scores["distance"], distance = _timed(lambda: _distances(rows.X, places, neighbours))
-    seconds = [*[sum(macau)] * 5, sum(isolation), distance]
+    scores = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    scores["distance"] = _distances(rows.X, places, neighbours)
     if rows.log_density is not None and rows.row_log_density is not None:
         scores["truth"] = -np.concatenate([rows.log_density, rows.row_log_density])
-        seconds.append(0.0)
     stacked = np.stack(list(scores.values()))
-    return NoveltyMaps(
-        tuple(scores), stacked[:, :N_CELLS], stacked[:, N_CELLS:], *used, tuple(seconds)
-    )
+    return NoveltyMaps(tuple(scores), stacked[:, :N_CELLS], stacked[:, N_CELLS:], *used)
 
 
 def with_tail(forest: Any, tail: str) -> Any:
@@ -798,29 +792,19 @@ def with_tail(forest: Any, tail: str) -> Any:
 
 def _score_rows(
     plan: Hashable, where: Hashable, rows: Array, model: Any, isolation: Any
-) -> tuple[dict[str, Array], float, float]:
-    """Every score of rows but their distance to others, and the seconds of MACAU's and isolation's.
-
-    Only what is not held is worked out.
-    """
-    uncertain, plain_seconds = _REUSE.get(
-        (plan, where), lambda: _timed(lambda: model.predict_uncertainty(rows))
-    )
-    isolated, isolation_seconds = _REUSE.get(
-        (plan, where, "isolation"), lambda: _timed(lambda: isolation.score_novelty(rows))
-    )
-    (novelty, conditional, inference), novelty_seconds = _REUSE.get(
-        (plan, where, model.tail), lambda: _timed(lambda: _novelty(plan, where, rows, model))
-    )
-    scores = {
-        "novelty": novelty,
-        "conditional": conditional,
-        "inference": np.abs(inference),
+) -> dict[str, Array]:
+    """Every score of rows but their distance to others; only what is not held is worked out."""
+    uncertain = _REUSE.get((plan, where), lambda: model.predict_uncertainty(rows))
+    isolated = _REUSE.get((plan, where, "isolation"), lambda: isolation.score_novelty(rows))
+    novel = _REUSE.get((plan, where, model.tail), lambda: _novelty(plan, where, rows, model))
+    return {
+        "novelty": novel.novelty,
+        "conditional": novel.conditional_novelty,
+        "inference": np.abs(novel.inference_novelty),
         "knowledge": uncertain.knowledge,
         "data": uncertain.data,
         "isolation": isolated,
     }
-    return scores, novelty_seconds + plain_seconds, isolation_seconds
 
 
 def _novelty(plan: Hashable, where: Hashable, rows: Array, model: Any) -> MeanNovelty:
@@ -839,12 +823,6 @@ def _distances(rows: Array, places: Array, neighbours: int) -> Array:
     # A row is its own nearest row, at distance 0: the mean over one more holds the others' sum.
     of_rows = DistanceScore(neighbours + 1, n_jobs=1).fit(rows).score_novelty(rows)
     return np.concatenate([of_places, of_rows * ((neighbours + 1) / neighbours)])
-
-
-def _timed(make: Callable[[], T]) -> tuple[T, float]:
-    began = time.perf_counter()
-    result = make()
-    return result, time.perf_counter() - began
 
 
 # --- Ranks, and where they lie apart --------------------------------------------------------------
