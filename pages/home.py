@@ -5,31 +5,21 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.fit import (
-    OPENING,
-    STUDY,
-    WaveSettings,
-    answer_wave,
-    check_claims,
-    run_wave,
-)
-from gbuq_core.experiments.wave.picture import is_wide
 from gbuq_core.settings import from_values
+from gbuq_core.study.study import Run
+from gbuq_core.study.wave import WAVE, WaveSettings, is_wide
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.claims import draw_claims
 from pages._ui.handing import drop_table
 from pages._ui.home.controls import EXPERIMENT, FOLLOWED, STATE
 from pages._ui.home.map import show_methods
-from pages._ui.home.picture import draw_wave, export_wave, score_wave
+from pages._ui.home.picture import draw_wave, export_wave
 from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
+from pages._ui.sections import draw_section
 from pages._ui.skeleton import COMPARE, EXPORT, PAPER, WHY, Skeleton
 
-LEDE = (
-    "gbuq shows which predictions not to trust, and why. The pale band is noise in the **data**, "
-    "the dark rim is what the model does not **know**. Where is it wide?"
-)
 WHAT_TO_LOOK_AT = (
     "Add rows. Does the dark rim shrink where the new rows fall? {rare} Does the rim stay there? "
     "Does the pale band settle at the true noise, which is largest around 1.4?\n\n"
@@ -43,8 +33,15 @@ WHAT_TO_LOOK_AT = (
 
 def request_of(settings: WaveSettings) -> Request:
     """The fit that the sliders ask for."""
-    key, stored = ("wave", settings), partial(OPENING.find, settings)
-    return Request("wave", key, in_thread(run_wave, settings), "SGLB", stored=stored)
+    plan = WAVE.plan(settings, "sglb")
+    stored = partial(WAVE.opening.find, plan)
+    return Request("wave", ("wave", plan), in_thread(WAVE.fit, plan), "SGLB", stored=stored)
+
+
+def run_of(answer: Answer) -> Run:
+    """What was fitted, which may be of earlier settings."""
+    plan = answer.result.plan
+    return WAVE.gather(plan, [WAVE.view(answer.result, plan)])
 
 
 def draw(page: Skeleton, answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:
@@ -57,12 +54,12 @@ def draw(page: Skeleton, answer: Answer, wide: bool, values: SimpleNamespace, mo
         settings = from_values(WaveSettings, vars(values))
         (answer,) = ask([request_of(settings)], LIVE_SECONDS)
         if answer.result is not None:
-            page.say_verdict(answer_wave(answer.result), ())
+            page.say_verdict(WAVE.say_answer(run_of(answer)), ())
     done = answer.fresh or bool(answer.error)
     if answer.error:
         show_notice(answer.error, "wave", tone="error")
     elif answer.result is not None:
-        draw_wave(answer.result, wide, carried(STATE), not done, move_rare, leave_rare)
+        draw_wave(run_of(answer), wide, carried(STATE), not done, move_rare, leave_rare)
     return done
 
 
@@ -80,7 +77,7 @@ def leave_rare(begin: float, width: float) -> None:
 def experiment() -> None:
     """The sliders and all that answers them."""
     take_dropped(STATE)
-    page = Skeleton("How uncertain is a prediction, and why?", LEDE, aside=True)
+    page = Skeleton(WAVE.question, WAVE.lede, aside=True)
     with page.aside:
         drop_table()
     values = page.open(STATE, ("rows",))
@@ -96,15 +93,17 @@ def experiment() -> None:
         rare = describe_rare(settings.rare, settings.rare_width)
         st.markdown(WHAT_TO_LOOK_AT.format(rare=rare, end=RARE_END))
     if answer.result is not None:
-        claims = check_claims(answer.result)
+        run = run_of(answer)
+        claims = WAVE.judge(run)
         with page.fold(PAPER):
-            study = STUDY if answer.fresh else None
-            seeds = draw_claims(claims, study, answer.result.settings)
-        page.say_verdict(answer_wave(answer.result), claims, seeds=seeds)
+            study = WAVE.seeds if answer.fresh else None
+            seeds = draw_claims(claims, study, run.settings)
+        page.say_verdict(WAVE.say_answer(run), claims, seeds=seeds)
         with page.fold(WHY):
-            score_wave(answer.result)
+            for section in WAVE.scores(run):
+                draw_section(section, "wave")
         with page.fold(EXPORT):
-            export_wave(answer.result)
+            export_wave(run)
 
 
 experiment()

@@ -139,6 +139,7 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "": short,
     "digits": digits,
     "share": percent,
+    "tenth": lambda share: percent(share, 1),
     "percent": lambda share: percent(share, 0),
     "percent1": lambda share: percent(share, 1),
     "auroc": auroc_text,

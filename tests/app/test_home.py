@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from tolerances import NINE_DIGITS
 
-from gbuq_core.experiments.wave.fit import (
-    WaveSettings,
-    answer_wave,
-    check_claims,
-    describe_wave,
-    run_wave,
-)
-from gbuq_core.experiments.wave.picture import wave_figure, wave_section
 from gbuq_core.knobs import Knob
 from gbuq_core.methods import METHODS
+from gbuq_core.study.wave import WAVE, WaveSettings, wave_figure
 from pages._ui import live_sliders
 from pages._ui.home.map import method_rows
-from pages._ui.home.picture import _csv, _html, place_of
+from pages._ui.home.picture import place_of, wave_html
 from pages._ui.site_map import EXPERIMENTS, EXPLORE, PAGES
 from tests.app.your_data_page import csv_of
 
@@ -47,7 +41,7 @@ def settle(at, ready):
 
 @pytest.fixture(scope="module")
 def run():
-    return run_wave(WaveSettings(rows=200))
+    return WAVE.run(WaveSettings(rows=200))
 
 
 def picture(at):
@@ -67,13 +61,13 @@ def test_the_page_shows_its_picture_its_words_and_its_numbers():
     assert not at.exception
     assert len(at.get("bidi_component")) == 2  # the picture, and what watches the slider
     assert dict(at.query_params) == {"rows": "800"}
-    run = run_wave(WaveSettings(rows=800))
-    assert words(at) == describe_wave(run)
+    run = WAVE.run(WaveSettings(rows=800))
+    assert words(at) == WAVE.describe(run)
     assert notices(at) == []
     score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
-    assert f"{run.scores.rare.knowledge:#.3g}" in score_table
-    assert answer_wave(run) in [popover.proto.popover.label for popover in at.get("popover")]
-    for claim in check_claims(run)[:3]:
+    assert f"{run.numbers['rare']['knowledge']:#.3g}" in score_table
+    assert WAVE.say_answer(run) in [popover.proto.popover.label for popover in at.get("popover")]
+    for claim in WAVE.judge(run)[:3]:
         assert any(claim.answer in m.value for m in at.markdown)
 
 
@@ -83,7 +77,7 @@ def test_the_slider_refits():
     before = picture(at)
     at.select_slider(key="rows").set_value(3200).run()
     settle(at, lambda: "3,200 training rows" in words(at))
-    assert words(at) == describe_wave(run_wave(WaveSettings(rows=3200)))
+    assert words(at) == WAVE.describe(WAVE.run(WaveSettings(rows=3200)))
     assert picture(at) != before
 
 
@@ -91,16 +85,16 @@ def test_rows_are_rare_where_the_link_or_the_reader_says():
     at = open_home(rows="100", rare="0.7", rare_width="2.5")
     assert (at.slider(key="rare").value, at.slider(key="rare_width").value) == (0.7, 2.5)
     linked = WaveSettings(rows=100, rare=0.7, rare_width=2.5)
-    assert words(at) == describe_wave(run_wave(linked))
+    assert words(at) == WAVE.describe(WAVE.run(linked))
     assert any("Between 0.7 and 3.2 there are" in m.value for m in at.markdown)
     at.slider(key="rare_width").set_value(1.5)
     at.slider(key="rare").set_value(3.0).run()
-    settle(at, lambda: words(at) == describe_wave(run_wave(WaveSettings(rows=100))))
-    assert words(at) == describe_wave(run_wave(WaveSettings(rows=100)))
+    settle(at, lambda: words(at) == WAVE.describe(WAVE.run(WaveSettings(rows=100))))
+    assert words(at) == WAVE.describe(WAVE.run(WaveSettings(rows=100)))
 
 
 def test_a_dragged_stretch_stays_where_rows_can_be_rare(run):
-    x = run.x.tolist()
+    x = run.data.grid[:, 0].tolist()
     places = ((10, 25), (0, 1), (0, 69), (58, 69))
     assert [place_of(run, ends) for ends in places] == [
         (1.0, 1.5),
@@ -127,22 +121,23 @@ def test_what_can_be_copied_and_downloaded():
 
 
 def test_the_data_are_the_run(run):
-    rows = list(csv.DictReader(io.StringIO(_csv(run).decode())))
-    assert len(rows) == len(run.x)
-    assert float(rows[5]["knowledge_uncertainty"]) == run.uncertainty.knowledge[5]
-    assert float(rows[5]["true_mean"]) == run.data.mean[5]
+    rows = list(csv.DictReader(io.StringIO(WAVE.tables(run)["Data"](run))))
+    assert len(rows) == len(run.data.grid)
+    knowledge = run.views[0].at.knowledge[5]
+    assert float(rows[5]["knowledge_uncertainty"]) == pytest.approx(knowledge, rel=NINE_DIGITS)
+    assert float(rows[5]["true_mean"]) == pytest.approx(run.data.mean[5], rel=NINE_DIGITS)
 
 
 def test_the_page_for_download_needs_no_network(run):
-    page = _html(run).decode()
+    page = wave_html(run).decode()
     assert page.startswith("<!doctype html>")
     assert "src=" not in page
-    assert describe_wave(run) in page
-    assert wave_section(run).text in page  # what the page says beside its picture
+    assert WAVE.describe(run) in page
+    assert WAVE.scores(run)[0].caption in page  # what the page says beside its picture
 
 
 def test_the_picture_keeps_its_axes_while_the_slider_moves(run):
-    other = run_wave(WaveSettings(rows=12800))
+    other = WAVE.run(WaveSettings(rows=12800))
     first, second = wave_figure(run).spec["panels"], wave_figure(other).spec["panels"]
     assert [panel["range"] for panel in first] == [panel["range"] for panel in second]
 
@@ -157,12 +152,12 @@ def test_the_picture_keeps_its_axes_while_the_slider_moves(run):
     ],
 )
 def test_the_bands_fit_into_the_fixed_axes(settings):
-    run = run_wave(settings)
+    run = WAVE.run(settings)
     upper, lower = wave_figure(run).spec["panels"]
     bands = [layer for layer in upper["layers"] if layer["kind"] == "band"]
     assert upper["range"][0] < min(bands[0]["low"])
     assert max(bands[-1]["high"]) < upper["range"][1]
-    assert run.uncertainty.total[run.data.in_support].max() < lower["range"][1]
+    assert run.views[0].at.total[run.data.in_support].max() < lower["range"][1]
 
 
 def test_every_page_is_listed_once_and_exists():

@@ -9,7 +9,6 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from gbuq_core.experiments.wave.fit import WaveSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
     _each_of,
@@ -27,6 +26,7 @@ from gbuq_core.study.novelty_maps import NoveltySettings
 from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import TwoClocksSettings
+from gbuq_core.study.wave import WaveSettings
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not

@@ -13,14 +13,13 @@ from playwright.sync_api import expect
 from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
 from gbuq_core.experiments.soft_trees.fit import SoftTreesView
 from gbuq_core.experiments.soft_trees.picture import LinesPanel, functions_figure
-from gbuq_core.experiments.wave.fit import WaveSettings, run_wave
-from gbuq_core.experiments.wave.picture import wave_figure
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.study.bands import Axis, Band, Look, bands
 from gbuq_core.study.members import Fit, Predictive, View
+from gbuq_core.study.wave import WAVE, WaveSettings, wave_figure
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -114,7 +113,7 @@ def noise() -> Curves:
 
 
 def wave() -> Curves:
-    figure = wave_figure(run_wave(WaveSettings(rows=100)))
+    figure = wave_figure(WAVE.run(WaveSettings(rows=100)))
     return Curves({**figure.spec, "alt": "A wave in words."})
 
 

@@ -7,13 +7,12 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.fit import WaveRun, WaveSettings, describe_wave, wave_code
-from gbuq_core.experiments.wave.picture import wave_figure, wave_section
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.study.study import Run
+from gbuq_core.study.wave import WAVE, WaveSettings, wave_figure
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
 from pages._ui.curves import Carry, Ends, Stretch, show_curves
 from pages._ui.export import Download, show_exports
-from pages._ui.sections import draw_section
 
 _HINT = (
     " Drag the orange bar to move the stretch where rows are rare, or one of its ends to change "
@@ -22,7 +21,7 @@ _HINT = (
 
 
 def draw_wave(
-    run: WaveRun,
+    run: Run,
     wide: bool,
     seq: int,
     waits: bool,
@@ -51,45 +50,30 @@ def draw_wave(
     )
 
 
-def place_of(run: WaveRun, ends: Ends) -> tuple[float, float]:
+def place_of(run: Run, ends: Ends) -> tuple[float, float]:
     """Where a stretch begins and how wide it is, as rows can be rare there."""
-    first, last = (round(float(run.x[end]), 1) for end in ends)
+    first, last = (round(float(run.data.grid[end, 0]), 1) for end in ends)
     width = min(max(last - first, LEAST_RARE_WIDTH), MOST_RARE_WIDTH)
     begin = min(max(first, 0.0), RARE_END - width)
     return round(begin, 1), round(width, 1)
 
 
-def score_wave(run: WaveRun) -> None:
-    """Estimate beside truth, as numbers, and what they cost."""
-    section = wave_section(run)
-    draw_section(Section(table=section.table, caption=section.text), "wave")
-
-
-def export_wave(run: WaveRun) -> None:
-    """Code, data, page, picture; then the picture in words."""
-    downloads = (
-        Download("Data (CSV)", "wave.csv", "text/csv", partial(_csv, run)),
-        Download("Page (HTML)", "wave.html", "text/html", partial(_html, run)),
-    )
-    show_exports("wave", wave_code(run.settings), downloads)
+def export_wave(run: Run) -> None:
+    """Code, data, page; then the picture in words."""
+    downloads = [
+        *(
+            Download(f"{label} (CSV)", "wave.csv", "text/csv", partial(make, run))
+            for label, make in WAVE.tables(run).items()
+        ),
+        Download("Page (HTML)", "wave.html", "text/html", partial(wave_html, run)),
+    ]
+    show_exports("wave", WAVE.code(run), downloads)
     st.caption("In words")
-    st.text(describe_wave(run))
+    st.text(WAVE.describe(run))
 
 
-def _csv(run: WaveRun) -> bytes:
-    import pandas as pd  # late, as the first page has no table
-
-    from gbuq_core.tables.files import to_csv_bytes
-
-    columns = {
-        "x": run.x,
-        "prediction": run.loc,
-        **{f"{part}_uncertainty": values for part, values in run.uncertainty._asdict().items()},
-        "true_mean": run.data.mean,
-        "true_variance": run.data.variance,
-    }
-    return to_csv_bytes(pd.DataFrame(columns))
-
-
-def _html(run: WaveRun) -> bytes:
-    return standalone_html(wave_section(run), "Three uncertainties on a line").encode()
+def wave_html(run: Run) -> bytes:
+    """The downloaded page."""
+    figure = wave_figure(run)
+    sections = [Section(curves=figure, caption=figure.alt), *WAVE.scores(run)]
+    return standalone_html(sections, WAVE.title).encode()

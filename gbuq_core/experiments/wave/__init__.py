@@ -1,1 +1,0 @@
-"""Three uncertainties on one curve: what Home refits while its slider moves."""
