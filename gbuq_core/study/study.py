@@ -225,8 +225,9 @@ class Study:
     measure: Callable[[Any, Any], Any] | None = None
     measured: tuple[str, ...] = ()
     scored_behind: bool = False
-    # What is stored: fits of a `kind`, as `store(fit)` makes them; `asks` are names of settings for
-    # whose view a fit needs its model, which a stored one lacks
+    # What is stored: fits of a `kind`, as `store(fit)` makes them, read as `restore(fit)` makes
+    # those; `asks` are names of settings for whose view a fit needs its model, which a stored one
+    # lacks
     kind: type = Fit
     store: Callable[[Any], Any] = lambda fit: fit
     restore: Callable[[Any], Any] = lambda fit: fit
@@ -284,7 +285,7 @@ class Study:
     lead: str  # below it
     invitation: str = "Choose a method in All settings to see its maps beside the truth."
     held: tuple[str, str] = PAPER_HELD
-    # Of numbers with a fraction in the stored fits; `shares` are all of the same size
+    # Of numbers with a fraction in the stored fits: `bits` of each, or of the largest of `shares`
     bits: int = BITS
     shares: bool = False
     # What a page asks of every account, and this one has none of

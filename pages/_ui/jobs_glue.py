@@ -6,9 +6,8 @@ A page asks for several results at once (methods side by side) and draws what it
 
     answers = ask(
         [
-            Request(method, ("spiral", method, config), partial(run_spiral, method, config),
-                    label=method)
-            for method in values.methods
+            Request(method, ("spiral", plan), partial(SPIRAL.fit, plan), label=method)
+            for method, plan in plans.items()
         ]
     )
     show_progress(answers)                      # only while something is running
