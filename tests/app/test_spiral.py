@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.study.members import count_fits
-from gbuq_core.study.spiral import METHODS, SIDE, SPIRAL, SpiralSettings
+from gbuq_core.study.spiral import SIDE, SPIRAL, SpiralSettings
 from gbuq_core.study.spiral_walks import ask_members, decompose, walk
 from pages._ui import study as study_page
 from pages._ui.canvas import CanvasEvent
@@ -110,15 +110,6 @@ def test_the_answer_agrees_with_the_verdicts_that_a_click_on_it_gives():
     assert any("gaps between arms: yes" in text.value for text in answer.markdown)
 
 
-@pytest.mark.parametrize(("key", "value"), [("mask", 0.3), ("exploration", 0.5)])
-def test_masks_are_the_bootstrapped_methods_own(key, value):
-    at = open_page("spiral", methods=["cSGLB", "cbSGLB"])
-    other, own = values_of(at, "cSGLB: total"), values_of(at, "cbSGLB: total")
-    settle(move(at, key, value))
-    np.testing.assert_array_equal(values_of(at, "cSGLB: total"), other)
-    assert not np.array_equal(values_of(at, "cbSGLB: total"), own)
-
-
 def test_knobs_are_those_of_the_methods_that_are_chosen():
     at = open_page("spiral", methods="vRF")
     keys = keys_of(at) | {knob["key"] for knob in sheet(at).header["knobs"]}
@@ -137,13 +128,6 @@ def test_knobs_are_those_of_the_methods_that_are_chosen():
         (("cbSGLB",), False, True),
     ):
         assert knob.when({**values, "methods": methods, "noise_free": noise_free}) is asked
-
-
-def test_five_methods_are_refused():
-    labels = [METHODS[key].label for key in ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb")]
-    at = open_page("spiral", methods=labels)
-    assert any(note.startswith("methods must be at most 4 of") for note in notes(at))
-    assert len(at.multiselect(key="methods").value) <= 4
 
 
 def test_a_bare_address_folds_what_a_link_opens():
