@@ -253,4 +253,4 @@ def test_what_is_read_is_what_was_written_up_to_its_rounding(tmp_path, monkeypat
     assert again.find(plan) is again.find(plan)
     assert again.find(replace(plan, rows=125)) is None
     with pytest.raises(ValueError, match="read-only"):
-        again.find(plan).loc[0] = 0.0
+        again.find(plan).at("grid").mean[0] = 0.0
