@@ -242,9 +242,7 @@ def test_coverage_outside_the_rows_is_the_formulas(run):
 
 def test_the_conformal_step_brings_coverage_to_its_level_and_changes_no_claim(run, fits, measures):
     wrapped = run_of(fits, measures, replace(SMALL, conformal=True, level=0.8))
-    assert HETEROSCEDASTIC.judge(replace(wrapped, settings=run.settings)) == HETEROSCEDASTIC.judge(
-        run
-    )
+    assert HETEROSCEDASTIC.judge(wrapped) == HETEROSCEDASTIC.judge(run)
     for level in LEVELS:
         # shares of 300 test and 1,000 calibration rows: four standard errors
         error = 4.0 * math.sqrt(level * (1.0 - level) * (1 / 300 + 1 / 1000))
