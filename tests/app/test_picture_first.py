@@ -11,13 +11,13 @@ def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monke
         return lambda *given, **named: (order.append(name), do(*given, **named))[1]
 
     # The page and its picture find them by name in each run.
-    for name in ("_draw_single", "_ask_behind"):
+    for name in ("_draw_single", "ask_behind"):
         monkeypatch.setattr(experiment, name, noted(name, getattr(experiment, name)))
     at = open_page("neighbours")
-    assert order[:2] == ["_draw_single", "_ask_behind"]
+    assert order[:2] == ["_draw_single", "ask_behind"]
     order.clear()
     move(at, "k", 20)
-    assert order == ["_draw_single", "_ask_behind"]
+    assert order == ["_draw_single", "ask_behind"]
     later = curves(at, "neighbours")
     afresh = open_page("neighbours", k="20")
     assert curves(afresh, "neighbours") == later

@@ -30,7 +30,8 @@ _QUESTIONS = {
     "gaussian": "Does a chain get the spread of this one mode right",
 }
 _SPELT = (
-    "SGLD takes noisy steps downhill; N- adds noise, clr- cycles the step and cg- the gradient."
+    "SGLD takes noisy steps downhill; N-SGLD adds noise, clr-SGLD cycles the step and cg-SGLD the "
+    "gradient."
 )
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
