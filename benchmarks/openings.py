@@ -23,6 +23,8 @@ from demos.lesson import ComputedStep
 from gbuq_core.study.beyond import BEYOND, LOOK
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
+from gbuq_core.study.neighbours import OPENING as NEIGHBOURS
+from gbuq_core.study.neighbours import SEEDS
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
 from gbuq_core.study.spiral import SPIRAL
@@ -32,11 +34,8 @@ from gbuq_core.study.wave import WAVE
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
 WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
-_OPENINGS = (
-    *("gaussians.fit:OPENING", "soft_trees.opening:OPENING"),
-    "neighbours.opening:OPENING",
-)
-_STUDIES = ("gaussians.scores", "soft_trees.claims", "neighbours.claims")
+_OPENINGS = ("gaussians.fit:OPENING", "soft_trees.opening:OPENING")
+_STUDIES = ("gaussians.scores", "soft_trees.claims")
 STUDIES = (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, WAVE)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
@@ -45,7 +44,7 @@ OPENINGS = {
         *(resolve_name(f"gbuq_core.experiments.{place}:STUDY").opening for place in _STUDIES),
         LOOK,
         *(opening for study in STUDIES for opening in (study.opening, study.seeds.opening)),
-        OWN_POINTS,
+        *(NEIGHBOURS, SEEDS.opening, OWN_POINTS),
         *FIRST_STEPS.values(),
     )
 }

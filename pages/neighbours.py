@@ -1,6 +1,6 @@
 """Neighbours: which training rows does a prediction come from? (IBUG; Brophy and Lowd 2022)."""
 
-from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
+from gbuq_core.study.neighbours import NEIGHBOURS
 from pages._ui.experiment import show_experiment
 from pages._ui.neighbours.controls import STATE, act
 from pages._ui.neighbours.rows import draw_rows

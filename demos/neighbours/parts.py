@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.neighbours.charts import family_strip
-from gbuq_core.experiments.neighbours.fit import NeighboursView, search_neighbours, view_neighbours
-from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_neighbours
-from gbuq_core.experiments.neighbours.picture import neighbours_maps
-from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,
@@ -23,6 +19,14 @@ from gbuq_core.figures.canvas.panels import (
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.near import NEAR
 from gbuq_core.ibug import FAMILIES
+from gbuq_core.study.neighbours import score_neighbours
+from gbuq_core.study.neighbours_fit import (
+    NeighboursRun,
+    NeighboursView,
+    search_neighbours,
+    view_neighbours,
+)
+from gbuq_core.study.neighbours_picture import describe_neighbours, family_strip, neighbours_maps
 
 
 def described_maps(run: NeighboursRun) -> PanelSheet:
@@ -103,6 +107,6 @@ def viewed(run: NeighboursRun, **knobs: object) -> NeighboursView:
     return view_neighbours(run.fit, search_neighbours(run.fit, settings), settings)
 
 
-def score_of(run: NeighboursRun, view: NeighboursView) -> NeighboursScore:
+def score_of(run: NeighboursRun, view: NeighboursView) -> dict[str, Any]:
     """IBUG's scores on fresh rows."""
-    return score_neighbours(run.fit, run.search, view)[0]
+    return score_neighbours(run.fit, run.search, view)["ibug"]

@@ -22,22 +22,20 @@ from demos.neighbours.parts import (
     viewed,
     with_strips,
 )
-from gbuq_core.experiments.neighbours.charts import IBUG, reasons_sheet
-from gbuq_core.experiments.neighbours.fit import (
-    rank_families,
-    search_neighbours,
-    view_neighbours,
-)
-from gbuq_core.experiments.neighbours.look import (
-    affinity_by_trees,
-    describe_neighbours,
-    run_neighbours,
-)
-from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.metrics import auroc
+from gbuq_core.study.neighbours_fit import (
+    ORDERS,
+    NeighboursSettings,
+    affinity_by_trees,
+    rank_families,
+    run_neighbours,
+    search_neighbours,
+    view_neighbours,
+)
+from gbuq_core.study.neighbours_picture import IBUG, describe_neighbours, reasons_sheet
 from gbuq_core.synthetic import ripples_truth
 
 NOISY_SPOT, QUIET, HOLE = (0.5, -0.5), (-0.5, -0.5), (-0.35, 0.35)
@@ -153,7 +151,7 @@ def how_many() -> ComputedStep:
         frame_x=ks,
     )
     at = {k: views[k - 2] for k in (3, best, MOST_FRAMES_K)}
-    errors = {k: score_of(run, view).scale_error_inside for k, view in at.items()}
+    errors = {k: score_of(run, view)["scale_error_inside"] for k, view in at.items()}
     notes = (
         f"A fifth of the rows is kept aside: IBUG tries {len(tuning.n_neighbors)} values of k on "
         "them, and fits the trees again to all rows. The error of the scale against the true "
@@ -204,7 +202,7 @@ def one_number_for_all() -> ComputedStep:
             ),
         ]
     )
-    raw, done = (100.0 * np.array([s.coverage for s in scores[on]]) for on in (False, True))
+    raw, done = (100.0 * np.array([s["coverage"] for s in scores[on]]) for on in (False, True))
     strip = Strip(
         title="Fresh rows within the 90 % interval",
         x=np.array(COVERED_K, float),
@@ -219,11 +217,13 @@ def one_number_for_all() -> ComputedStep:
     )
     at = COVERED_K.index(5)
     before, after = scores[False][at], scores[True][at]
+    held, holds = before["coverage"], after["coverage"]
+    error, less = before["scale_error_inside"], after["scale_error_inside"]
     _, _, gamma, delta = run.view.setting
     how = f"adds {delta:g} to every scale" if delta else f"multiplies every scale by {gamma:g}"
     notes = (
         f"For k = {run.view.k} calibration {how}, and the NLL of fresh rows falls from "
-        f"{before.nll:.2f} to {after.nll:.2f}. It makes a bad k less harmful: over "
+        f"{before['nll']:.2f} to {after['nll']:.2f}. It makes a bad k less harmful: over "
         f"{len(COVERED_K)} values of k the coverage lies from {raw.min():.0f} to {raw.max():.0f} % "
         f"without calibration and from {done.min():.0f} to {done.max():.0f} % with it. It is not "
         "exactly 90 % because calibration minimises NLL.",
@@ -234,15 +234,16 @@ def one_number_for_all() -> ComputedStep:
     )
     right = Largest(
         both_of(
-            abs(before.coverage - 0.9) - abs(after.coverage - 0.9) - 0.02,
-            (before.scale_error_inside - after.scale_error_inside) / before.scale_error_inside
+            abs(held - 0.9) - abs(holds - 0.9) - 0.02,
+            (before["scale_error_inside"] - after["scale_error_inside"])
+            / before["scale_error_inside"]
             - 0.05,
         )
     )
     answer = (
-        f"With k = {run.view.k}, intervals hold {100 * after.coverage:.0f} % instead of "
-        f"{100 * before.coverage:.0f} %. The map's error goes from "
-        f"{before.scale_error_inside:.2g} to {after.scale_error_inside:.2g}. One number corrects "
+        f"With k = {run.view.k}, intervals hold {100 * holds:.0f} % instead of "
+        f"{100 * held:.0f} %. The map's error goes from "
+        f"{error:.2g} to {less:.2g}. One number corrects "
         "the level of the scale, not where it is high or low."
     )
     return ComputedStep(

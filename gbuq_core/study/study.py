@@ -206,6 +206,24 @@ def _verdict(claim: Claim, key: str, numbers: Numbers) -> Verdict:
     return verdict._replace(value=fill(claim.form, numbers))
 
 
+def score_sections(
+    scores: Scores, scorecard: Mapping[str, Sequence[Row]], caption: str
+) -> list[Section]:
+    """The scorecard: a line a number and a column a method, or a line each of many methods."""
+    numbers = [each for key, each in scores.items() if key]
+    sections = []
+    for heading, rows in scorecard.items():
+        lines = [(scores[""].get("corner", ""), *(str(each["label"]) for each in numbers))]
+        for row in rows:
+            values = [each.get(row.number, math.nan) for each in numbers]
+            if any(map(_is_known, values)):
+                lines.append((row.label, *(_Words().format_field(v, row.form) for v in values)))
+        if len(numbers) > len(rows):
+            lines = [*zip(*lines, strict=True)]
+        sections.append(Section(heading=heading, table=lines))
+    return [replace(sections[0], caption=caption), *sections[1:]]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Study:
     """An experiment: data, fits, numbers, picture and words. It knows no Streamlit."""
@@ -395,19 +413,8 @@ class Study:
         return replace(sheet, quiet=True)
 
     def scores(self, run: Run) -> list[Section]:
-        """The scorecard: a line a number and a column a method, or a line each of many methods."""
-        numbers = [each for key, each in run.numbers.items() if key]
-        sections = []
-        for heading, rows in self.scorecard.items():
-            lines = [(run.numbers[""].get("corner", ""), *(str(each["label"]) for each in numbers))]
-            for row in rows:
-                values = [each.get(row.number, math.nan) for each in numbers]
-                if any(map(_is_known, values)):
-                    lines.append((row.label, *(_Words().format_field(v, row.form) for v in values)))
-            if len(numbers) > len(rows):
-                lines = [*zip(*lines, strict=True)]
-            sections.append(Section(heading=heading, table=lines))
-        return [replace(sections[0], caption=fill(self.caption, run.numbers[""])), *sections[1:]]
+        """The scorecard."""
+        return score_sections(run.numbers, self.scorecard, fill(self.caption, run.numbers[""]))
 
     def tables(self, run: Run) -> Mapping[str, Callable[[Run], str]]:
         """The CSV files, by what they hold."""
@@ -417,7 +424,7 @@ class Study:
         return own or {"Data": self.places_csv, **scores, **rows}
 
     def _own_csv(self, name: str, run: Run) -> str:
-        return _columns_csv(self.files[name](run))
+        return columns_csv(self.files[name](run))
 
     def places_csv(self, run: Run) -> str:
         """One line a place: truth, then every method's mean, variances and scores."""
@@ -431,7 +438,7 @@ class Study:
             columns |= {
                 f"{view.method}_{name}": at for name, at in (parts | {**view.last.scores}).items()
             }
-        return _columns_csv(columns)
+        return columns_csv(columns)
 
     def scores_csv(self, run: Run) -> str:
         """One line a method: all its numbers."""
@@ -577,7 +584,8 @@ for name, parts in uncertainty.items():
 """
 
 
-def _columns_csv(columns: Mapping[str, Any]) -> str:
+def columns_csv(columns: Mapping[str, Any]) -> str:
+    """A CSV file of these columns."""
     return csv_text([*columns], zip(*map(np.ravel, columns.values()), strict=True))
 
 

@@ -49,8 +49,7 @@ def is_warm() -> bool:
 
 def _neighbours() -> None:
     """Nobody's first picture of neighbours waits for its libraries, nor for scipy's tables."""
-    from gbuq_core.experiments.neighbours.look import run_neighbours
-    from gbuq_core.experiments.neighbours.plan import NeighboursSettings, library_missing
+    from gbuq_core.study.neighbours_fit import NeighboursSettings, library_missing, run_neighbours
 
     if not library_missing(NeighboursSettings().library):
         run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))

@@ -1,12 +1,12 @@
 """The pages of experiments as their tests see them: opened small, settled, moved and read."""
 
 from gbuq_core.experiments.gaussians.fit import count_runs
-from gbuq_core.experiments.neighbours.fit import count_fits as neighbours_fits
 from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
 from gbuq_core.study.members import count_fits as study_fits
+from gbuq_core.study.neighbours_fit import count_fits as neighbours_fits
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import count_fits as novelty_fits
 from gbuq_core.study.spiral import SPIRAL

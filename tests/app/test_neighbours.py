@@ -5,14 +5,16 @@ import re
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
-from gbuq_core.experiments.neighbours.look import (
-    answer_neighbours,
-    describe_neighbours,
+from gbuq_core.figures.near import NEAR
+from gbuq_core.study.neighbours_fit import (
+    DATASETS,
+    FEATURES,
+    PLACES,
+    NeighboursSettings,
+    load_neighbours_data,
     run_neighbours,
 )
-from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES, NeighboursSettings
-from gbuq_core.figures.near import NEAR
+from gbuq_core.study.neighbours_picture import answer_neighbours, describe_neighbours
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours.controls import KNOBS, pick_cell, rounded_place
 from tests.app.drawn import unnamed
@@ -134,7 +136,7 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     assert any("are in the target's unit (alcohol)" in text for text in captions)
     share = r"\| 95 % band of that share \| (\d+)\u2013(\d+)\u00a0% \|"
     ((low, high),) = re.findall(share, table(at, "| Score |"))
-    (held,) = re.findall(r"\| Rows in the 90 % interval \| ([\d.]+)\u00a0%", table(at, "| Score |"))
+    (held,) = re.findall(r"\| Rows in the 90 % interval \| ([\d.]+) %", table(at, "| Score |"))
     assert int(low) <= float(held) <= int(high)
     # A range in which no row lies is said.
     (sentence,) = [text for text in words(at) if text.startswith("Percentile 45")]
@@ -189,7 +191,7 @@ def test_of_several_cells_the_middle_is_looked_at():
 
 
 def test_a_library_that_is_not_installed_is_said_and_the_page_stays_whole(monkeypatch):
-    there = "gbuq_core.experiments.neighbours.plan.is_installed"
+    there = "gbuq_core.study.neighbours_fit.is_installed"
     monkeypatch.setattr(there, lambda package: package != "catboost")
     at = open_page("neighbours", library="CatBoost", seed="23")
     assert any(text.startswith("CatBoost is not installed:") for text in words(at))

@@ -12,7 +12,6 @@ from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import check_claims
-from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES as TREES
 from gbuq_core.experiments.soft_trees.plan import METHODS as SOFT_METHODS
@@ -24,6 +23,7 @@ from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HIGH, LOW
 from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC_PAPER
+from gbuq_core.study.neighbours import NEIGHBOURS
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.spiral import PAPER as SPIRAL_PAPER
 from gbuq_core.study.spiral import SPIRAL

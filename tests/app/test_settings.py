@@ -7,7 +7,6 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
@@ -21,6 +20,7 @@ from gbuq_core.settings import (
 from gbuq_core.study.beyond import BEYOND, BeyondSettings
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSettings
+from gbuq_core.study.neighbours_fit import NeighboursSettings
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
 from gbuq_core.study.spiral import SPIRAL, SpiralSettings

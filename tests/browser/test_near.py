@@ -13,20 +13,6 @@ import numpy as np
 import pytest
 from tolerances import NEAR_ZERO
 
-from gbuq_core.experiments.neighbours.fit import (
-    fit_neighbours,
-    search_neighbours,
-    view_neighbours,
-)
-from gbuq_core.experiments.neighbours.live import (
-    CLOSED,
-    follow_of,
-    leaf_table,
-    scale_table,
-    tree_table,
-)
-from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
-from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, share_of
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source
 from gbuq_core.figures.handles import live_knob
@@ -34,6 +20,23 @@ from gbuq_core.figures.near import pack_table
 from gbuq_core.ibug import FAMILIES, fit_posterior, log_density
 from gbuq_core.knobs import find_knob
 from gbuq_core.settings import knobs_of
+from gbuq_core.study.neighbours_fit import (
+    ORDERS,
+    NeighboursRun,
+    NeighboursSettings,
+    fit_neighbours,
+    look_at,
+    search_neighbours,
+    share_of,
+    view_neighbours,
+)
+from gbuq_core.study.neighbours_picture import (
+    CLOSED,
+    follow_of,
+    leaf_table,
+    scale_table,
+    tree_table,
+)
 from gbuq_core.study.novelty import NOVELTY, follow_ranks, score_table
 from gbuq_core.study.novelty_maps import NoveltySettings, compare_ranks, rank_among, rank_cells
 

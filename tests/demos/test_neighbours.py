@@ -8,10 +8,9 @@ import pytest
 from lesson_parts import computed, fits_made_once
 
 from demos.neighbours.steps import COUNTS, LESSON, MOST_FRAMES_K, NOISY_SPOT, QUIET
-from gbuq_core.experiments.neighbours.fit import search_neighbours, view_neighbours
-from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.metrics import auroc
+from gbuq_core.study.neighbours_fit import run_neighbours, search_neighbours, view_neighbours
 from gbuq_core.synthetic import ripples_truth
 from tests.figure_readers import decode_sheet
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.neighbours import fit as neighbours_fit
-from gbuq_core.experiments.neighbours import plan as neighbours
 from gbuq_core.experiments.soft_trees import bandit, rank
 from gbuq_core.experiments.soft_trees import fit as soft_fit
 from gbuq_core.experiments.soft_trees import plan as soft
 from gbuq_core.settings import check, knobs_of, legal_knobs, plan_of
 from gbuq_core.study import heteroscedastic as hetero
+from gbuq_core.study import neighbours_fit as neighbours
 from gbuq_core.study import novelty_maps as novelty
 
 SOFT, HETERO = soft.SoftTreesSettings(), hetero.HeteroscedasticSettings()
@@ -21,7 +20,7 @@ NEIGHBOURS, NOVELTY = neighbours.NeighboursSettings(), novelty.NoveltySettings()
 PLANS = {
     "soft trees": (SOFT, soft.METHODS, soft.why_not, soft_fit.fit_soft_trees),
     "heteroscedastic": (HETERO, hetero.METHODS, hetero.why_not, hetero.fit),
-    "neighbours": (NEIGHBOURS, [""], neighbours.why_not, neighbours_fit.fit_neighbours),
+    "neighbours": (NEIGHBOURS, [""], neighbours.why_not, neighbours.fit_neighbours),
     "novelty": (NOVELTY, [""], novelty.why_not),
     "bandit": (
         bandit.BanditSettings(),

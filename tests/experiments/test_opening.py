@@ -23,12 +23,12 @@ from benchmarks.openings import (
 from demos import NAMES, load_lessons
 from demos.first_steps import FirstStep
 from gbuq_core.experiments.experiment import Single
-from gbuq_core.experiments.neighbours import opening as neighbours
-from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
 from gbuq_core.experiments.opening import changed
 from gbuq_core.experiments.soft_trees import opening as soft_trees
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.settings import from_values, knobs_of, needed, plan_of, to_values
+from gbuq_core.study.neighbours import NEIGHBOURS
+from gbuq_core.study.neighbours import OPENING as NEIGHBOURS_OPENING
 from gbuq_core.study.novelty import NOVELTY
 
 # Relative to an array's largest number: what processors make of a fit of a thousand trees, each of
@@ -215,7 +215,7 @@ def shown(record, result, settings):
 @pytest.mark.parametrize(
     ("record", "stored"),
     [
-        (NEIGHBOURS, neighbours.OPENING),
+        (NEIGHBOURS, NEIGHBOURS_OPENING),
         (NOVELTY, NOVELTY.opening),
         (SOFT_TREES, soft_trees.OPENING),
     ],

@@ -9,11 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.neighbours.data import DATASETS
-from gbuq_core.experiments.neighbours.live import is_small
-from gbuq_core.experiments.neighbours.look import NeighboursRun
-from gbuq_core.experiments.neighbours.plan import PLACES, ROWS, NeighboursSettings
 from gbuq_core.settings import knobs_of
+from gbuq_core.study.neighbours_fit import DATASETS, PLACES, ROWS, NeighboursRun, NeighboursSettings
+from gbuq_core.study.neighbours_picture import is_small
 from pages._ui.canvas import CanvasEvent, keep_knobs
 from pages._ui.curves import Carry
 from pages._ui.knobs import Preset

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.neighbours.experiment import neighbour_columns
-from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_brush
+from gbuq_core.study.neighbours import neighbour_columns
+from gbuq_core.study.neighbours_fit import NeighboursRun
+from gbuq_core.study.neighbours_picture import describe_brush
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,1 +1,0 @@
-"""The training rows behind a prediction: IBUG (Brophy and Lowd 2022, section 4) on known noise."""
