@@ -19,8 +19,13 @@ from gbuq_core.study.study import study_of
 from pages._ui.knobs import query_of
 from pages._ui.site_map import PAGES, STUDIES, Entry, has_lesson
 
-# What writes a preset's code, where that is no experiment with a record.
-_CODE: Mapping[str, str] = MappingProxyType({"your_data": "gbuq_core.tables.code:table_code"})
+# What writes a preset's code, where that is no study and not in the folder of an experiment.
+_CODE: Mapping[str, str] = MappingProxyType(
+    {
+        "neighbours": "gbuq_core.study.neighbours:neighbours_code",
+        "your_data": "gbuq_core.tables.code:table_code",
+    }
+)
 
 
 class PresetOpener(NamedTuple):
