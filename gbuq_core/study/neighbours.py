@@ -668,7 +668,7 @@ def _make(plan: NeighboursSettings) -> NeighboursOpening:
             seconds=math.nan,
             memory_bytes=None,
         ),
-        search._replace(near_test=None, grid_targets=None, seconds=math.nan),
+        search._replace(near_test=None, grid_targets=None),
         view,
         look,
         rank_families(fit, search, view),

@@ -608,7 +608,6 @@ class NeighboursSearch(NamedTuple):
     # validation scores of every candidate k with these trees; `best` by the scoring that was set
     # when it was searched, while both scores are there
     tuning: NeighbourTuning
-    seconds: float  # of the search
     notes: tuple[str, ...]  # what was brought into range, a sentence each
 
 
@@ -725,19 +724,15 @@ def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> Neigh
     trees: dict[str, Any] = {"n_trees_sampled": count, "tree_order": order}
     data = fit.data
     rows = data.X_test if data.grid is None else np.concatenate([data.X_test, data.grid])
-    began = time.perf_counter()
     with one_thread(fit.plan.library):
         near = fit.model.find_neighborhood(rows, width, **trees)
-    seconds = time.perf_counter() - began
     n_test, grid_loc, grid_targets = len(data.X_test), None, None
     if data.grid is not None:
         grid_loc, grid_targets = near.loc[n_test:], near.targets[n_test:].astype(np.float32)
         near = near._replace(**{name: getattr(near, name)[:n_test].copy() for name in _PER_ROW})
     tuning = scored_by(fit, settings).tuning_for(**trees)
     assert tuning is not None  # the fit held rows out
-    return NeighboursSearch(
-        count, order, width, near, grid_loc, grid_targets, tuning, seconds, notes
-    )
+    return NeighboursSearch(count, order, width, near, grid_loc, grid_targets, tuning, notes)
 
 
 def k_in_range(fit: NeighboursFit, k: int | None) -> int | None:
