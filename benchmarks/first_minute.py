@@ -47,7 +47,7 @@ PICTURES = {
     "/spiral": (CANVAS, "spiral"),
     "/gaussians": (CANVAS, "gaussians"),
     "/heteroscedastic": (CURVES, "heteroscedastic"),
-    "/soft_trees": (CURVES, "soft-trees-functions"),
+    "/soft_trees": (CURVES, "soft_trees"),
     "/neighbours": (CURVES, "neighbours-course"),
     "/novelty": (CANVAS, "novelty"),
     "/two_clocks": (CURVES, "two_clocks"),

@@ -85,7 +85,7 @@ def live(key: str) -> str:
     return f"[data-knob={key}] :is(input, select)"
 
 
-SOFT = "soft-trees-functions"
+SOFT = "soft_trees"
 CLOCKS = "two_clocks"
 DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
 FACTOR = f".st-key-{CLOCKS} input[type=checkbox]"
@@ -112,7 +112,7 @@ CONTROLS = (
         "draw of the tree",
         slider("draw"),
         CANVAS,
-        "soft-trees-inside-1",
+        "soft_trees-inside-1",
         200.0,
         MOVES,
     ),

@@ -123,7 +123,7 @@ LIVE = (
         for knob in ("level", "show_total", "conformal", "focus")
     ),
     *(
-        LiveCase(_FUNCTIONS, knob, "soft-trees-functions", ".gbuq-curves")
+        LiveCase(_FUNCTIONS, knob, "soft_trees", ".gbuq-curves")
         for knob in ("shown", "draws", "show", "focus")
     ),
     *(

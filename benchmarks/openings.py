@@ -27,6 +27,7 @@ from gbuq_core.study.neighbours import OPENING as NEIGHBOURS
 from gbuq_core.study.neighbours import SEEDS
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.own_points import OPENING as OWN_POINTS
+from gbuq_core.study.soft_trees import SOFT_TREES
 from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.wave import WAVE
@@ -34,9 +35,9 @@ from gbuq_core.study.wave import WAVE
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
 WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
-_OPENINGS = ("gaussians.fit:OPENING", "soft_trees.opening:OPENING")
-_STUDIES = ("gaussians.scores", "soft_trees.claims")
-STUDIES = (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, WAVE)
+_OPENINGS = ("gaussians.fit:OPENING",)
+_STUDIES = ("gaussians.scores",)
+STUDIES = (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, WAVE, SOFT_TREES)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (

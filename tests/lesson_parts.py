@@ -12,13 +12,13 @@ from unittest.mock import patch
 
 import demos
 from demos import NAMES, load_lessons
-from gbuq_core.experiments.soft_trees import fit as soft_trees
 from gbuq_core.study import neighbours_fit
+from gbuq_core.study.soft_trees import SOFT_TREES
 from gbuq_core.study.spiral import SPIRAL
 
 _fit_once = cache(SPIRAL.fit)  # a plan says all that a fit depends on
 _trees_once = cache(neighbours_fit.fit_neighbours)
-_soft_trees_once = cache(soft_trees.fit_soft_trees)
+_soft_trees_once = cache(SOFT_TREES.fit)
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def fits_made_once() -> Iterator[None]:
     with (
         patch.dict(vars(SPIRAL), fit=_fit_once),
         patch.object(neighbours_fit, "fit_neighbours", _trees_once),
-        patch.object(soft_trees, "fit_soft_trees", _soft_trees_once),
+        patch.dict(vars(SOFT_TREES), fit=_soft_trees_once),
     ):
         yield
 

@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.papers.data import Found, Task, foreign_rows, held_out_rows
 from benchmarks.papers.ibug import make_booster
 from benchmarks.report import load_split
-from gbuq_core.experiments.soft_trees.bandit import BanditSettings, plan_bandit, run_bandit
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import auroc, nll_mixture, rmse
+from gbuq_core.study.soft_trees_trials import BanditSettings, plan_bandit, run_bandit
 
 STEPS, MEMBERS, PULLS = 1000, 5, 1000
 TREES_OF_VSGBM, RANK, DRAWS = 5, 5, 100

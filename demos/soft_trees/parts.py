@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.soft_trees.charts import places, resample
-from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
-from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, SoftTreesScore, run_soft_trees
-from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.study.members import Array
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
+from gbuq_core.study.soft_trees_inside import SoftTreesData, places, resample
+from gbuq_core.study.study import Run
 
 _FAINT = 0.35
 _GREY = "#9a9a9a"
@@ -76,17 +76,17 @@ def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int =
     )
 
 
-def spread_strip(run: SoftTreesRun, title: str) -> Strip:
+def spread_strip(run: Run, title: str) -> Strip:
     """Knowledge and data uncertainty over x, as stds."""
     (view,), data = run.views, run.data
     lines = [
-        StripLine("knowledge", np.sqrt(view.knowledge), VST),
-        StripLine("data", np.sqrt(view.data), "text"),
+        StripLine("knowledge", np.sqrt(view.at.knowledge), VST),
+        StripLine("data", np.sqrt(view.at.data), "text"),
     ]
     shaded = functions_strip(data, "", view.functions[:1], VST).shaded
     return Strip(
         title=title,
-        x=view.x,
+        x=data.x,
         lines=lines,
         x_label="x",
         y_label="std of y",
@@ -105,16 +105,21 @@ def blend_width(gate: np.ndarray, x: np.ndarray) -> float:
     return float(np.mean((gate >= 0.1) & (gate <= 0.9)) * (x[-1] - x[0]))
 
 
-def numbers(runs: Sequence[SoftTreesRun]) -> list[SoftTreesScore]:
+def score_all(run: Run) -> list[SimpleNamespace]:
+    """The scores of every method in a run, by name."""
+    return [SimpleNamespace(method=v.method, label=v.fit.label, **v.numbers) for v in run.views]
+
+
+def numbers(runs: Sequence[Run]) -> list[SimpleNamespace]:
     """The first method's scores in every run."""
     return [score_all(run)[0] for run in runs]
 
 
-def over_seeds(settings: SoftTreesSettings, **knobs: Any) -> list[SoftTreesRun]:
+def over_seeds(settings: SoftTreesSettings, **knobs: Any) -> list[Run]:
     """Runs of the same settings with other seeds of the rows and the training."""
-    return [run_soft_trees(replace(settings, seed=seed, **knobs)) for seed in SEEDS]
+    return [SOFT_TREES.run(replace(settings, seed=seed, **knobs)) for seed in SEEDS]
 
 
-def mean_of(scores: Sequence[SoftTreesScore], name: str) -> float:
+def mean_of(scores: Sequence[SimpleNamespace], name: str) -> float:
     """The mean of one of their numbers."""
     return float(np.mean([getattr(score, name) for score in scores]))

@@ -23,33 +23,24 @@ from demos.soft_trees.parts import (
     mean_of,
     numbers,
     over_seeds,
+    score_all,
     spread_strip,
 )
 from gbuq_core.experiments.claims import times_text
-from gbuq_core.experiments.soft_trees.charts import correlation_sheet, tree_sheet
-from gbuq_core.experiments.soft_trees.claims import check_claims, rmse_beside_paper
-from gbuq_core.experiments.soft_trees.fit import fit_soft_trees, run_soft_trees, view_soft_trees
-from gbuq_core.experiments.soft_trees.look import (
-    TreeFrames,
-    covariance_view,
-    stages_view,
-    tree_frames,
-    tree_view,
-)
-from gbuq_core.experiments.soft_trees.plan import (
-    SoftTreesSettings,
-    full_rank,
-    plan_soft_trees,
-)
-from gbuq_core.experiments.soft_trees.scores import (
-    describe_elbo,
-    describe_soft_trees,
-    score_all,
-    score_soft_trees,
-)
 from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import enumerated
+from gbuq_core.study.soft_trees import PAPER_RMSE, SOFT_TREES, SoftTreesSettings, full_rank
+from gbuq_core.study.soft_trees_inside import (
+    TreeFrames,
+    correlation_sheet,
+    covariance_view,
+    describe_elbo,
+    stages_view,
+    tree_frames,
+    tree_sheet,
+    tree_view,
+)
 
 TAILS = SoftTreesSettings(methods=("vst",))
 GATE = replace(TAILS, data="step", rows=75, depth=1, leaf="constant", beta=2.0, steps=1000)
@@ -68,7 +59,7 @@ def one_gate() -> ComputedStep:
     settings = GATE
     betas = np.round(np.geomspace(SOFTEST, HARDEST, N_BETAS), 3)
     fits = [
-        fit_soft_trees(plan_soft_trees(replace(settings, beta=float(beta)), "vst"))
+        SOFT_TREES.fit(SOFT_TREES.plan(replace(settings, beta=float(beta)), "vst"))
         for beta in betas
     ]
     views = [tree_view(fit) for fit in fits]
@@ -83,10 +74,7 @@ def one_gate() -> ComputedStep:
         output=np.stack([view.output for view in views]),
     )
     widths = [blend_width(view.gates[0], view.x) for view in views]
-    scores = [
-        score_soft_trees(fit, view_soft_trees(fit, settings), settings)
-        for fit in (fits[0], fits[-1])
-    ]
+    rmse = [SOFT_TREES.view(fit, settings).numbers["rmse"] for fit in (fits[0], fits[-1])]
     start = int(np.abs(betas - settings.beta).argmin())
     words = (
         f"One gate and two leaves fitted to a step, for {len(betas)} values of beta from "
@@ -103,9 +91,9 @@ def one_gate() -> ComputedStep:
         "A soft tree's gate sends a row right with the probability sigmoid(beta (w x + b)). The "
         "mean weighs both leaves. Play beta."
     )
-    right = Between(scores[0].rmse / scores[1].rmse, (0.9, 1.1))
+    right = Between(rmse[0] / rmse[1], (0.9, 1.1))
     answer = (
-        f"RMSE: {scores[0].rmse:.2f} at beta = {betas[0]:g}, {scores[1].rmse:.2f} at "
+        f"RMSE: {rmse[0]:.2f} at beta = {betas[0]:g}, {rmse[1]:.2f} at "
         f"{betas[-1]:g}. The leaves blend over {widths[0]:.2g} and {widths[-1]:.2g} units of x. A "
         "step needs a steep gate, but a soft gate has a gradient to train by."
     )
@@ -114,7 +102,7 @@ def one_gate() -> ComputedStep:
 
 def many_functions() -> ComputedStep:
     """Do draws of the posterior agree where there are rows, and spread elsewhere?"""
-    tails, gap = run_soft_trees(TAILS), run_soft_trees(GAP)
+    tails, gap = SOFT_TREES.run(TAILS), SOFT_TREES.run(GAP)
     scores = [score_all(run)[0] for run in (tails, gap)]
     strips = []
     for run in (tails, gap):
@@ -123,7 +111,7 @@ def many_functions() -> ComputedStep:
             functions_strip(run.data, run.data.title, functions[:_PLAYED], VST, spotlight=True)
         )
     strips += [spread_strip(run, f"{run.data.title}: std") for run in (tails, gap)]
-    alt = " ".join(describe_soft_trees(run) for run in (tails, gap))
+    alt = " ".join(SOFT_TREES.describe(run) for run in (tails, gap))
     sheet = replace(
         charts_of(strips, alt),
         frame_label="function",
@@ -132,7 +120,7 @@ def many_functions() -> ComputedStep:
         start_frame=0,
     )
     (fit,), support = tails.fits, tails.data.support
-    noise = [float(np.sqrt(tails.views[0].data[where]).mean()) for where in (support, ~support)]
+    noise = [float(np.sqrt(tails.views[0].at.data[where]).mean()) for where in (support, ~support)]
     draws, n_parameters = len(tails.views[0].functions), len(fit.model.posterior_.mean)
     notes = (
         f"A soft tree of depth {tails.settings.depth} has {n_parameters} parameters. One Gaussian "
@@ -245,27 +233,28 @@ def several_trees() -> ComputedStep:
     single, many = zip(*(score_all(each) for each in runs), strict=True)
     step_one, step_many = zip(*(score_all(each) for each in steps), strict=True)
     alone = numbers(over_seeds(WAVELET, methods=("vsgbm",), trees=1))
-    deeper = run_soft_trees(replace(run.settings, methods=("vst",), depth=4))
+    deeper = SOFT_TREES.run(replace(run.settings, methods=("vst",), depth=4))
     staged = stages_view(run.fits[1], run.settings).functions[:, :_STILL]
     strips = [
         functions_strip(run.data, "VST, one tree", run.views[0].functions[:_STILL], VST),
         functions_strip(run.data, "VSGBM, the sum so far", staged, VSGBM),
     ]
     sheet = replace(
-        charts_of(strips, describe_soft_trees(run), height=220),
+        charts_of(strips, SOFT_TREES.describe(run), height=220),
         frame_label="tree",
         frame_values=list(range(1, len(staged) + 1)),
         frames_per_second=1.5,
     )
-    paper = {row.method: row for row in rmse_beside_paper(run, (single[0], many[0]))}
+    paper = PAPER_RMSE[run.data.key]
+    here = [score.rmse * run.data.target_std for score in (single[0], many[0])]
     notes = (
         f"Numbers are means of {len(SEEDS)} seeds. With depth 4 one tree has "
         f"{score_all(deeper)[0].rmse:.2f} instead of {single[0].rmse:.2f}. On a step, one tree has "
         f"{mean_of(step_one, 'rmse'):.2f} and several have {mean_of(step_many, 'rmse'):.2f}, with "
         f"an NLL of new rows of {mean_of(step_one, 'nll'):.2f} and "
         f"{mean_of(step_many, 'nll'):.2f} nats. In units of y, the RMSEs of the picture are "
-        f"{paper['vst'].here:.2f} and {paper['vsgbm'].here:.2f}. The paper has "
-        f"{paper['vst'].paper:.2f} and {paper['vsgbm'].paper:.2f}, and does not give its noise.",
+        f"{here[0]:.2f} and {here[1]:.2f}. The paper has "
+        f"{paper['vst']:.2f} and {paper['vsgbm']:.2f}, and does not give its noise.",
     )
     text = (
         "A wavelet is flat at first, then fast up and down. A VSGBM is a boosted sum of "
@@ -282,24 +271,28 @@ def several_trees() -> ComputedStep:
 
 def beside_others() -> ComputedStep:
     """Which of four methods spread outside the rows?"""
-    run = run_soft_trees(OTHERS)
+    run = SOFT_TREES.run(OTHERS)
     scores = score_all(run)
     of = {score.method: score for score in scores}
     fewest = min(len(view.functions) for view in run.views)
     strips = [
         functions_strip(
-            run.data, view.label, view.functions[:fewest], METHOD_STYLES[view.method].colour, True
+            run.data,
+            view.fit.label,
+            view.functions[:fewest],
+            METHOD_STYLES[view.method].colour,
+            True,
         )
         for view in run.views
     ]
     sheet = replace(
-        charts_of(strips, describe_soft_trees(run, scores)),
+        charts_of(strips, SOFT_TREES.describe(run)),
         frame_label="function",
         frame_values=list(range(1, fewest + 1)),
         frames_per_second=3.0,
         start_frame=0,
     )
-    claims = check_claims(run, scores)
+    claims = SOFT_TREES.judge(run)
     held = sum(claim.verdict == "holds" for claim in claims)
     fans = enumerated([f"{of[key].label} {of[key].fan_out:.1f}" for key in OTHERS.methods])
     covers = enumerated(
@@ -328,7 +321,7 @@ def beside_others() -> ComputedStep:
 
 def what_it_costs() -> ComputedStep:
     """Seconds, bytes, and how many steps are needed."""
-    run = run_soft_trees(COST)
+    run = SOFT_TREES.run(COST)
     fit = run.fits[0]
     n_steps = len(fit.elbo[0].step)
     sheet = replace(
@@ -336,11 +329,11 @@ def what_it_costs() -> ComputedStep:
         name="soft-trees",
     )
     began = time.perf_counter()
-    view = view_soft_trees(fit, run.settings)
+    view = SOFT_TREES.view(fit, run.settings)
     redraw = time.perf_counter() - began
-    half = run_soft_trees(replace(GAP, steps=run.settings.steps // 2))
+    half = SOFT_TREES.run(replace(GAP, steps=run.settings.steps // 2))
     quarter, full = (
-        run_soft_trees(replace(GAP, **knobs))
+        SOFT_TREES.run(replace(GAP, **knobs))
         for knobs in ({"steps": run.settings.steps // 4}, {"rank": full_rank("vst", 3, "linear")})
     )
     seconds = enumerated([f"{fit.label} {fit.seconds:.2g}" for fit in run.fits])

@@ -20,13 +20,14 @@ from gbuq_core.experiments.experiment import OURS_HELD, Single
 from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.placed import (
     MOST_POINTS,
+    OWN_START,
     PATTERNS,
     Points,
     check_points,
     decode_points,
     encode_points,
+    why_no_fit,
 )
-from gbuq_core.experiments.soft_trees.data import OWN_START, why_no_fit
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, shared_limits
 from gbuq_core.figures.canvas.panels import Points as Dots
 from gbuq_core.figures.curves import Curves, draw_curves

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -24,17 +24,20 @@ from gbuq_core.experiments.experiment import PAPER_HELD, Closer, Keep, Rows, See
 from gbuq_core.experiments.opening import BITS, Opening
 from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
 from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import stage
+from gbuq_core.knobs import Knob
 from gbuq_core.presentation import NONE, csv_text, digits, megabytes, percent, short
 from gbuq_core.settings import bare, data_of, plan_of, quicker, sliders
 from gbuq_core.study.members import Fit
 
 Numbers = Mapping[str, Any]  # of one method, by name: numbers, and words that sentences take
+Files = Mapping[str, Callable[["Run"], Mapping[str, Any]]]  # columns, by what they hold
 Cell = tuple[int, int]  # the row and the column of a place in the picture
 Scores = Mapping[str, Numbers]  # by method; "" names those of all methods together
 STORED = Path(__file__).parent / "stored"  # a folder an experiment
@@ -75,6 +78,7 @@ class Run:
     views: tuple[Any, ...]  # a `View`, or a record of the study's own with its `fit` and `method`
     notes: Mapping[str, str] = field(default_factory=dict)  # of all methods in a picture of curves
     measured: Mapping[str, Any] = field(default_factory=dict)  # by method, once it is there
+    moving: bool = False  # whether the picture follows a hand
 
     @property
     def fits(self) -> tuple[Any, ...]:
@@ -252,6 +256,8 @@ class Study:
     asks: tuple[str, ...] = ()
     beginning: Any = None  # the settings of a bare address, if these are not the defaults
     admit: Callable[[Any], Any] = lambda settings: settings  # what of settings is fitted
+    planned: Callable[[Any, str], Any] = plan_of  # what of them a method's fit depends on
+    bare: Callable[[Any], Any] = bare  # settings without what no claim depends on
     why_not: Callable[[Any], str] = lambda plan: ""  # why a plan cannot be fitted
     warn: Callable[[Any], str] = lambda view: ""  # what went wrong in a view
     picture: Callable[[Run, Sequence[LiveKnob]], PanelSheet | Curves]
@@ -274,7 +280,7 @@ class Study:
     # Columns of the CSV files: `columns` of places and truth, which the views follow, or `files` by
     # what they hold
     columns: Callable[[Run], Mapping[str, Any]] = lambda run: {}
-    files: Mapping[str, Callable[[Run], Mapping[str, Any]]] = field(default_factory=dict)
+    files: Callable[[Run], Files] | Files = field(default_factory=dict)
     copied: Callable[[Any], Code | str]  # of settings: what the code calls, or all of it
     reading: str | Callable[[Run], str] = ""  # how the picture is read
     about: Callable[[Run], str] = lambda run: ""  # of which settings the verdicts are
@@ -285,6 +291,13 @@ class Study:
     packed: Callable[[Run, Keep], Mapping[str, bytes]] = lambda run, keep: {}
     closer: tuple[Closer, ...] = ()  # closer looks, with knobs of their own
     why: Callable[[Run], Rows] = lambda run: ()  # those without
+    # Beside curves: a fold that asks the models, `look(settings, fits, values, keep, again)`, where
+    # stored fits are fitted `again`; and buttons that run a trial
+    inside: Knob | None = None
+    look: Callable[..., Rows] = lambda *of: ()
+    trials: tuple[Trial, ...] = ()
+    further: tuple[Knob, ...] = ()  # knobs of the picture and of these looks
+    placed: str = ""  # the setting whose points a reader places in the picture
     first: tuple[str, ...]  # knobs at the picture
     maps: tuple[str, ...] = ()  # titles of truths that may stand beside a map, or of all maps
     by_kind: bool = True  # whether each method has maps of total, data and knowledge uncertainty
@@ -303,27 +316,28 @@ class Study:
     lead: str  # below it
     invitation: str = "Choose a method in All settings to see its maps beside the truth."
     held: tuple[str, str] = PAPER_HELD
+    wait: float = 1.5  # seconds in which the first fits come without a flash of progress
     # Of numbers with a fraction in the stored fits: `bits` of each, or of the largest of `shares`
     bits: int = BITS
     shares: bool = False
     # What a page asks of every account, and this one has none of
-    done, wait = "Fitted", 1.5
-    inside, trials = None, ()
+    done = "Fitted"
 
     def plan(self, settings: Any, method: str) -> Any:
         """What the fit of a method depends on."""
         admitted = self.admit(settings)
-        return plan_of(admitted, method if hasattr(settings, "methods") else "")
+        return self.planned(admitted, method if hasattr(settings, "methods") else "")
 
     def chosen(self, settings: Any) -> Sequence[str]:
         """The methods that the reader chose; all of a study whose settings name none."""
         return getattr(settings, "methods", tuple(self.methods))
 
     def depends(self, fit: Fit, settings: Any) -> Hashable:
-        """What a view depends on besides its fit: what its method uses."""
+        """What a view depends on besides its fit: knobs that its method uses, or what they give."""
         methods = getattr(fit.plan, "methods", ("",))
         used = plan_of(settings, str(methods[0]), self.viewed)
-        return tuple(getattr(used, name) for name in self.viewed)
+        knobs = {each.name for each in fields(settings)}
+        return tuple(getattr(used if name in knobs else settings, name) for name in self.viewed)
 
     @cached_property
     def opening(self) -> Opening:
@@ -357,7 +371,7 @@ class Study:
             fit=self.run,
             claims=self.judge,
             quicker=self.quicker,
-            bare=partial(plan_of, also=self.measured) if self.measured else bare,
+            bare=partial(plan_of, also=self.measured) if self.measured else self.bare,
             most=self.most,
             first=self.first_settings,
         )
@@ -380,7 +394,7 @@ class Study:
 
     def judge(self, run: Run) -> tuple[Verdict, ...]:
         """The claims, of the settings without what is only drawn."""
-        plain = bare(run.settings)
+        plain = self.bare(run.settings)
         run = run if plain == run.settings else replace(run, settings=plain)
         return judge(self.claims, run.numbers)
 
@@ -418,13 +432,11 @@ class Study:
 
     def tables(self, run: Run) -> Mapping[str, Callable[[Run], str]]:
         """The CSV files, by what they hold."""
-        own = {name: partial(self._own_csv, name) for name in self.files}
+        files = self.files(run) if callable(self.files) else self.files
+        own = {name: partial(_own_csv, columns) for name, columns in files.items()}
         rows = {"Rows": self.rows_csv} if self.curves else {}
         scores = {"Scores": self.scores_csv} if self.scored_behind else {}
         return own or {"Data": self.places_csv, **scores, **rows}
-
-    def _own_csv(self, name: str, run: Run) -> str:
-        return columns_csv(self.files[name](run))
 
     def places_csv(self, run: Run) -> str:
         """One line a place: truth, then every method's mean, variances and scores."""
@@ -534,11 +546,11 @@ class Study:
 
     def rows(self, settings: Any) -> Hashable:
         """What the picture's rows depend on."""
-        return data_of(settings)
+        return data_of(plan_of(settings))
 
     def whole(self, settings: Any, values: Any) -> bool:
         """Whether stored fits are not enough."""
-        return False
+        return self.inside is not None and bool(getattr(values, self.inside.key))
 
     def say_at_hand(self, settings: Any, views: Sequence[Any]) -> str:
         """The answer while something is dragged."""
@@ -559,7 +571,8 @@ class Study:
     ) -> Curves:
         """The picture of curves, with what is not there yet."""
         run = self.gather(settings, [each.view for each in seen if each.view is not None])
-        figure = self.picture(replace(run, notes={each.method: each.note for each in seen}), knobs)
+        notes = {each.method: each.note for each in seen}
+        figure = self.picture(replace(run, notes=notes, moving=keep is None), knobs)
         assert isinstance(figure, Curves)
         return figure
 
@@ -571,10 +584,6 @@ class Study:
             settings = replace(settings, methods=tuple(view.method for view in views))
         return self.gather(settings, views)
 
-    def look(self, *of: Any) -> Rows:
-        """What asks the models."""
-        return ()
-
     words = describe
 
 
@@ -582,6 +591,10 @@ _PRINTED = """
 for name, parts in uncertainty.items():
     print(name, *(f"{part} {values.mean():.3g}" for part, values in parts.items()), sep=", ")
 """
+
+
+def _own_csv(columns: Callable[[Run], Mapping[str, Any]], run: Run) -> str:
+    return columns_csv(columns(run))
 
 
 def columns_csv(columns: Mapping[str, Any]) -> str:

@@ -1,7 +1,6 @@
 """The pages of experiments as their tests see them: opened small, settled, moved and read."""
 
 from gbuq_core.experiments.gaussians.fit import count_runs
-from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
@@ -9,12 +8,12 @@ from gbuq_core.study.members import count_fits as study_fits
 from gbuq_core.study.neighbours_fit import count_fits as neighbours_fits
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import count_fits as novelty_fits
+from gbuq_core.study.soft_trees import SOFT_TREES
 from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import count_fits as two_clocks_fits
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
-from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.study import state_of
 from tests.app.drawn import curve_specs, sheets
 from tests.app.opening import open_link, wait_for_warm_up
@@ -23,8 +22,8 @@ from tests.app.waiting import run_when_done
 STATES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL)),
-        *(GAUSSIANS, SOFT_TREES, NEIGHBOURS),
+        *map(state_of, (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)),
+        *(GAUSSIANS, NEIGHBOURS),
     )
 }
 SMALL = {
@@ -48,7 +47,7 @@ FITS = {
     "spiral": study_fits,
     "gaussians": count_runs,
     "heteroscedastic": study_fits,
-    "soft_trees": soft_trees_fits,
+    "soft_trees": study_fits,
     "neighbours": neighbours_fits,
     "novelty": novelty_fits,
     "two_clocks": two_clocks_fits,

@@ -8,12 +8,11 @@ from html import unescape
 import pytest
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
-from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.settings import from_values
 from gbuq_core.study.heart import HeartSettings
 from gbuq_core.study.heteroscedastic import CHOSEN, SCORES
 from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC
+from gbuq_core.study.soft_trees import PAPER, SoftTreesSettings
 from gbuq_core.study.spiral import PAPER as SPIRAL
 from pages._ui import skeleton
 from tests.app.experiment_page import (
@@ -125,7 +124,7 @@ def test_where_nothing_is_chosen_the_page_says_what_to_do(page, knob, parts):
         ("gaussians", "Paper settings", GaussiansSettings(noise=0.4)),  # appendix B.1
         ("gaussians", "Stable steps", GaussiansSettings(rate_clr=0.05, alpha_max=5.0)),
         ("heteroscedastic", "Paper settings", HETEROSCEDASTIC),
-        ("soft_trees", "Paper settings", SOFT_TREES),
+        ("soft_trees", "Paper settings", PAPER),
         ("soft_trees", "Your points", SoftTreesSettings(data="own", beta=8.0, restarts=10)),
     ],
 )

@@ -18,7 +18,6 @@ from pages._ui.knobs import read_knob
 from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
-from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.study import state_of
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
@@ -31,11 +30,13 @@ HEART = load_lessons()[0]
 CONTROLS = {
     **{
         name: SimpleNamespace(STATE=state_of(study_of(name)))
-        for name in ("heart", "beyond", "heteroscedastic", "novelty", "two_clocks", "spiral")
+        for name in (
+            *("heart", "beyond", "heteroscedastic", "novelty", "two_clocks", "spiral"),
+            "soft_trees",
+        )
     },
     "gaussians": gaussians_controls,
     "neighbours": neighbours_controls,
-    "soft_trees": soft_trees_controls,
     "your_data": your_data_controls,
 }
 

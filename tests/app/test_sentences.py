@@ -12,19 +12,14 @@ from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import check_claims
-from gbuq_core.experiments.soft_trees.bandit import BanditSettings
-from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES as TREES
-from gbuq_core.experiments.soft_trees.plan import METHODS as SOFT_METHODS
-from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
-from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from gbuq_core.experiments.soft_trees.rank import RankSettings
-from gbuq_core.experiments.soft_trees.trials import BANDIT, RANKS
 from gbuq_core.study.beyond import BEYOND
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HIGH, LOW
 from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC_PAPER
 from gbuq_core.study.neighbours import NEIGHBOURS
 from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
+from gbuq_core.study.soft_trees_trials import BANDIT, RANKS, BanditSettings, RankSettings
 from gbuq_core.study.spiral import PAPER as SPIRAL_PAPER
 from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
@@ -33,7 +28,6 @@ from gbuq_core.study.wave import WAVE
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians
-from pages._ui.soft_trees import controls as soft_trees
 from pages._ui.study import state_of
 
 heart, spiral, heteroscedastic = (
@@ -47,7 +41,7 @@ RECORDS = (
     HETEROSCEDASTIC,
     NEIGHBOURS,
     NOVELTY,
-    TREES,
+    SOFT_TREES,
     BEYOND,
 )
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -130,10 +124,7 @@ def test_soft_trees_says_how_its_comparisons_are_run():
     assert (RankSettings().depth, RankSettings().n_seeds) == (2, 5)
     assert "VST has depth 2" in RANKS.about
     assert "five seeds for each rank" in RANKS.about
-    assert len(SOFT_METHODS) == 5
-    assert preset(soft_trees, "Paper settings").startswith(
-        f"All five methods. VST and VSGBM train for {SOFT_TREES.steps:,} steps"
-    )
+    assert len(SOFT_TREES.methods) == 5
 
 
 def test_two_clocks_says_which_models_have_clocks():

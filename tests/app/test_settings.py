@@ -7,7 +7,6 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
     _each_of,
@@ -23,6 +22,7 @@ from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSett
 from gbuq_core.study.neighbours_fit import NeighboursSettings
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
 from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import TwoClocksSettings
@@ -31,7 +31,6 @@ from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
-from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.study import state_of
 from tests.app.experiment_page import SMALL
 from tests.app.linked import values_of_link
@@ -47,7 +46,7 @@ PAGES = {
     "novelty": (state_of(NOVELTY), NoveltySettings),
     "two_clocks": (state_of(TWO_CLOCKS), TwoClocksSettings),
     "beyond": (state_of(BEYOND), BeyondSettings),
-    "soft_trees": (SOFT_TREES, SoftTreesSettings),
+    "soft_trees": (state_of(SOFT_TREES), SoftTreesSettings),
 }
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
 BAD = ("<b>x</b>", "nan", "1e9", "-1.5", "[x](javascript:0)", "x" * 300)

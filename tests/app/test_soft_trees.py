@@ -7,26 +7,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.placed import decode_points
-from gbuq_core.experiments.soft_trees.bandit import run_policies
-from gbuq_core.experiments.soft_trees.data import OWN_START
-from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES, score_section
-from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
-from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
-from gbuq_core.experiments.soft_trees.scores import (
-    answer_soft_trees,
-    describe_soft_trees,
-    score_all,
-)
+from gbuq_core.experiments.placed import OWN_START, decode_points
 from gbuq_core.settings import from_values, to_values
+from gbuq_core.study.members import count_fits
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
+from gbuq_core.study.soft_trees_inside import INSIDE
+from gbuq_core.study.soft_trees_trials import TRIALS, run_policies
 from pages._ui import jobs_glue, trials
+from pages._ui import study as study_page
 from pages._ui.curves import read_place
 from pages._ui.experiment import draw_compared, open_compared
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.knobs import query_of
 from pages._ui.side_by_side import view_answers
-from pages._ui.soft_trees import controls as soft_trees_controls
-from pages._ui.soft_trees.controls import STATE
+from pages._ui.study import state_of
 from tests.app.experiment_page import (
     answers_of,
     curves,
@@ -43,6 +37,7 @@ from tests.app.waiting import live_jobs
 from tests.figure_readers import decode_strips, unpack_sheaf
 
 SETTINGS = SoftTreesSettings(methods=("vst",), rows=50, steps=200, depth=2)
+STATE = state_of(SOFT_TREES)
 FEW = "-2_0~-1_1~0_0.5~1_-1~2_0"  # points
 OWN = {"data": "Own points", "points": FEW}
 
@@ -54,7 +49,7 @@ def functions(at):
 
 @pytest.fixture(scope="module")
 def run():
-    return run_soft_trees(SETTINGS)
+    return SOFT_TREES.run(SETTINGS)
 
 
 def test_the_functions_and_the_tree_of_the_fit_are_drawn_and_told(run):
@@ -66,9 +61,9 @@ def test_the_functions_and_the_tree_of_the_fit_are_drawn_and_told(run):
     # 65,535 steps: half a step.
     np.testing.assert_allclose(unpack_sheaf(sheaf)[1], wanted, atol=(high - low) / 1.3e5)
     assert "times as wide without rows" in panel["note"]
-    assert describe_soft_trees(run) in words(at)
+    assert SOFT_TREES.describe(run) in words(at)
     lines = table(at, "| Score |").splitlines()
-    listed = score_section(score_all(run)).table
+    listed = SOFT_TREES.scores(run)[0].table
     # Seconds are another run's.
     same = [row for row in listed if row[0] not in ("Seconds", "Megabytes")]
     assert all("| " + " | ".join(row) + " |" in lines for row in same)
@@ -79,12 +74,9 @@ def test_the_functions_and_the_tree_of_the_fit_are_drawn_and_told(run):
     with pytest.raises(StopIteration):
         curves(at, "ood-rank")
     # The answer says how wide functions spread without rows.
-    (score,) = score_all(run)
-    label = answer_soft_trees([score])
+    label = SOFT_TREES.say_answer(run)
     assert label in answers_of(at)
-    assert f"{score.fan_out:.2g} times as wide" in label
-    own = replace(score, fan_out=float("nan"), inside=0.123)
-    assert answer_soft_trees([own]) == "Among the rows, VST's functions differ by 0.12 stds of y."
+    assert f"{run.numbers['vst']['fan_out']:.2g} times as wide" in label
     # The tree is the fit's own.
     (part,) = [part for part in drawn(at) if part and b'"name": "soft-tree"' in part]
     gates = next(strip for strip in decode_strips(part) if strip.header["title"] == "Gates")
@@ -94,7 +86,7 @@ def test_the_functions_and_the_tree_of_the_fit_are_drawn_and_told(run):
 
 
 def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
-    folded = {knob.key for knob in soft_trees_controls._FOLDS}
+    folded = {knob.key for knob in (INSIDE, *(trial.fold for trial in TRIALS))}
     assert set(STATE.opening) == folded
     at = open_page("soft_trees", **dict.fromkeys(folded, "false"))
     with pytest.raises(StopIteration):
@@ -148,15 +140,17 @@ def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
     spec = functions(at)
     assert spec["place"] == {"x": [-2, -1, 0, 1, 2], "y": [0, 1, 0.5, -1, 0]}
     points = decode_points(FEW)
+    settings = SoftTreesSettings(data="own", points=points)
+    held = study_page._hold_points(SOFT_TREES, settings, SimpleNamespace(spec=spec), True)
     with pytest.MonkeyPatch.context() as patch:
         state = {}
-        patch.setattr(soft_trees_controls.st, "session_state", state)
-        soft_trees_controls.place((*points, (0.12, 1.0)))
+        patch.setattr(study_page.st, "session_state", state)
+        held["on_place"]((*points, (0.12, 1.0)))
         assert decode_points(state["points"]) == (*points, (0.12, 1.0))
-        soft_trees_controls.place(points[1:])
+        held["on_place"](points[1:])
         assert decode_points(state["points"]) == points[1:]
-        soft_trees_controls.place(points * 81)
-        assert "at most 400" in state[soft_trees_controls.REFUSED]
+        held["on_place"](points * 81)
+        assert "at most 400" in state[study_page._REFUSED]
         assert decode_points(state["points"]) == points[1:]
 
 
@@ -180,9 +174,9 @@ def test_a_click_that_is_none_changes_nothing(message):
 
 def test_points_are_not_placed_among_the_rows_of_the_set_before():
     tails = replace(SETTINGS, methods=("vst",), steps=60)
-    plan = plan_soft_trees(tails, "vst")
+    plan = SOFT_TREES.plan(tails, "vst")
     wanted = Request("vst", 1, print)
-    answer = Answer("vst", wanted, "running", fit_soft_trees(plan), False, 0.1, "", None)
+    answer = Answer("vst", wanted, "running", SOFT_TREES.fit(plan), False, 0.1, "", None)
     shown = view_answers(SOFT_TREES, tails, [answer])
     assert "place" not in figure_of(replace(tails, data="own"), shown).spec
 
@@ -206,7 +200,7 @@ def test_an_empty_board_can_be_filled_and_clear_makes_one():
     at = open_page("soft_trees", data="Own points", points="")
     assert functions(at)["place"] == {"x": [], "y": []}
     at = open_page("soft_trees", **OWN)
-    at.button(key="_soft_trees_clear").click().run()
+    at.button(key="_clear").click().run()
     assert functions(at)["place"]["x"] == []
 
 

@@ -15,7 +15,7 @@ from benchmarks.papers.table import read_rows
 from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor
 from gbuq_core.baselines import AveragingRegressor
 from gbuq_core.distribution import NormalDistribution, StudentDistribution
-from gbuq_core.experiments.soft_trees.bandit import BanditSettings
+from gbuq_core.study.soft_trees_trials import BanditSettings
 
 TIMED = ("fit_seconds", "predict_ms")
 

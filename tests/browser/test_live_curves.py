@@ -12,21 +12,18 @@ from types import SimpleNamespace
 import numpy as np
 from tolerances import NEAR_ZERO
 
-from gbuq_core.experiments.soft_trees import fit as trees_fit
-from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
-from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
-from gbuq_core.experiments.soft_trees.inside import flow_figure_of
-from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
-from gbuq_core.experiments.soft_trees.trials import bandit_steps_figure
 from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
+from gbuq_core.knobs import find_knob
 from gbuq_core.methods import METHODS
-from gbuq_core.settings import plan_of, to_values
+from gbuq_core.settings import knobs_of, plan_of, to_values
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, LEVELS, HeteroscedasticSettings
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
+from gbuq_core.study.soft_trees_inside import flow_figure_of
+from gbuq_core.study.soft_trees_trials import BanditSettings, bandit_steps_figure, run_policies
 from pages._ui.experiment import draw_compared
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
-from pages._ui.soft_trees import controls as trees_controls
 from pages._ui.study import state_of
 
 # Numbers travel with five significant digits: means, stds and what they add up to, so that a line
@@ -225,17 +222,17 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
 def test_every_number_of_functions_is_what_python_draws(page):
     methods = ("vst", "sglb", "gp")
     settings = SoftTreesSettings(methods=methods, rows=30, steps=200, depth=1, members=5)
-    fits = [trees_fit.fit_soft_trees(plan_soft_trees(settings, method)) for method in methods]
+    fits = [SOFT_TREES.fit(SOFT_TREES.plan(settings, method)) for method in methods]
 
     def figure(show, shown, draws, focus):
         now = replace(settings, show=show, shown=shown, draws=draws)
         drawn = view_answers(SOFT_TREES, now, answers(fits))
-        values = defaults(trees_controls.STATE, **to_values(now), focus=focus)
-        return draw_compared(SOFT_TREES, trees_controls.STATE, now, drawn, values)
+        values = defaults(state_of(SOFT_TREES), **to_values(now), focus=focus)
+        return draw_compared(SOFT_TREES, state_of(SOFT_TREES), now, drawn, values)
 
     cases = [
         (show, shown, draws, shown == 5)
-        for show in trees_controls.KNOBS["show"].choices
+        for show in find_knob(knobs_of(SoftTreesSettings), "show").choices
         for shown in (1, 5, 30, 100)
         for draws in (10, 50, 100)
     ]
@@ -364,8 +361,8 @@ def read_out(page, figure, key, settings):
 def test_a_point_flows_through_soft_trees_as_python_has_it(page, monkeypatch):
     methods = ("vst", "vsgbm")
     settings = SoftTreesSettings(methods=methods, rows=30, steps=200, depth=3, trees=3)
-    fits = [trees_fit.fit_soft_trees(plan_soft_trees(settings, method)) for method in methods]
-    figure = flow_figure_of(defaults(trees_controls.STATE), fits, lambda *given: given[-1]())
+    fits = [SOFT_TREES.fit(SOFT_TREES.plan(settings, method)) for method in methods]
+    figure = flow_figure_of(defaults(state_of(SOFT_TREES)), fits, lambda *given: given[-1]())
     cases = [
         (place, whose, tree, draw)
         for whose, tree in ((0, 0), (1, 0), (1, 2))
@@ -403,7 +400,7 @@ def test_a_bandit_is_told_step_by_step_as_it_was_played(page):
         n_steps=60, n_seeds=1, policies=("random", "greedy", "sglb"), vst_steps=50
     )
     runs = run_policies(settings)
-    values = defaults(trees_controls.STATE)
+    values = defaults(state_of(SOFT_TREES))
     figure = bandit_steps_figure(values, runs)
     steps = runs[0].trace.steps
     knobs = [[at, {"bandit_policy": p}] for p in range(3) for at in range(len(steps))]

@@ -20,12 +20,12 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "rows=50&steps=200&depth=2&methods=VST"
 OWN = QUICK + "&data=Own+points&points=-2_0~-1_1~0_0.5~1_-1~2_0"
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
-PICTURE = ".st-key-soft-trees-functions .gbuq-curves svg[tabindex]"
+PICTURE = ".st-key-soft_trees .gbuq-curves svg[tabindex]"
 
 
 def open_soft_trees(page, url, query=QUICK):
     page.goto(f"{url}/soft_trees?{query}")
-    page.get_by_text("In the 90 % interval").wait_for(state="attached", timeout=COLD)
+    page.get_by_text("Agreement where there are rows").wait_for(state="attached", timeout=COLD)
     wait_ready(page)
     return page.locator(PICTURE).first
 
@@ -70,11 +70,11 @@ def test_every_panel_is_read_at_once_the_tree_plays_and_nothing_overflows(page, 
     picture = open_soft_trees(page, serve(APP), QUICK + "&methods=Gaussian+process")
     picture.focus()
     page.keyboard.press("Home")
-    readout = page.locator(".st-key-soft-trees-functions .gbuq-curves-readout")
+    readout = page.locator(".st-key-soft_trees .gbuq-curves-readout")
     expected = re.compile(r"x \u22122\.2.*truth.*VST .* \u00b1 .*Gaussian process .* \u00b1 ")
     expect(readout).to_have_text(expected)
     page.keyboard.press("Escape")
-    tree = page.locator(".st-key-soft-trees-inside-1 .gbuq")
+    tree = page.locator(".st-key-soft_trees-inside-1 .gbuq")
     figure = Figure(page)
     last = figure.frame()
     assert last > 5

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
-from gbuq_core.experiments.soft_trees.fit import SoftTreesView
-from gbuq_core.experiments.soft_trees.picture import LinesPanel, functions_figure
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.study.bands import Axis, Band, Look, bands
 from gbuq_core.study.members import Fit, Predictive, View
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings, SoftTreesView, picture
+from gbuq_core.study.soft_trees_inside import SoftTreesFit, load_soft_trees_data
+from gbuq_core.study.study import Run
 from gbuq_core.study.wave import WAVE, WaveSettings, wave_figure
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 
@@ -83,6 +83,7 @@ def functions() -> Curves:
     x = np.linspace(-2.2, 2.2, 81)
     data = replace(
         load_soft_trees_data("tails", 40),
+        key="own",
         X=rng.uniform(-1, 1, (40, 1)),
         y=rng.normal(size=40),
         x=x,
@@ -91,13 +92,12 @@ def functions() -> Curves:
         true_mean=x / 2,
     )
     loc, own, doubt = np.sin(3 * x), 0.01 + x**4 / 9, x**4 / 4
-    methods = [
-        LinesPanel(
-            key, SoftTreesView(key, key, x, rng.normal(size=(6, 1)) * x, loc, own, own, doubt, ())
-        )
-        for key in ("vst", "sglb", "gp")
-    ]
-    return functions_figure(data, methods, place=True)
+    views = []
+    for key in ("vst", "sglb", "gp"):
+        settings = SoftTreesSettings(methods=(key,), data="own")
+        lines, at = rng.normal(size=(6, 1)) * x, Predictive(loc, own + doubt, own, doubt)
+        views.append(SoftTreesView(SoftTreesFit(settings), settings, lines, at))
+    return picture(Run(SOFT_TREES, settings, data, tuple(views)), ())
 
 
 def noise() -> Curves:

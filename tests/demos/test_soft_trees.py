@@ -9,13 +9,11 @@ import pytest
 from lesson_parts import computed, fits_made_once
 from tolerances import ZERO
 
-from demos.soft_trees.parts import SEEDS, functions_strip
+from demos.soft_trees.parts import SEEDS, functions_strip, score_all
 from demos.soft_trees.steps import LESSON, N_BETAS, RANKS
-from gbuq_core.experiments.soft_trees.claims import check_claims
-from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.study.soft_trees import SOFT_TREES
 from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
@@ -25,7 +23,7 @@ shown = partial(computed, "soft_trees")
 @cache
 def run_of(settings):
     with fits_made_once():
-        return run_soft_trees(settings)
+        return SOFT_TREES.run(settings)
 
 
 @cache
@@ -67,7 +65,7 @@ def test_functions_fan_out_and_noise_is_overrated_where_no_row_decides():
     for run in (tails, gap):
         (score,), (view,), support = scores_of(run.settings), run.views, run.data.support
         assert score.fan_out > 4
-        assert view.data[~support].mean() > 2 * view.data[support].mean() > 0.1**2
+        assert view.at.data[~support].mean() > 2 * view.at.data[support].mean() > 0.1**2
         assert f"{score.fan_out:.2g} times" in shown(title).answer.lower()
     assert scores_of(gap.settings)[0].coverage_low > 0.9
     sheet = shown(title).sheet
@@ -136,7 +134,7 @@ def test_sglb_alone_does_not_fan_out():
     assert fans["sglb"] < 1 < 4 < min(fans["vst"], fans["vsgbm"], fans["gp"])
     assert min(by_method.values(), key=lambda score: score.nll).method == "gp"
     assert by_method["sglb"].coverage_high < 0.9
-    claims = check_claims(run_of(settings), scores_of(settings))
+    claims = SOFT_TREES.judge(run_of(settings))
     assert {claim.verdict for claim in claims} == {"holds"}
     sentence = f"{len(claims)} statements about this picture, {len(claims)} hold here."
     assert sentence in shown("Beside others").more[-1]

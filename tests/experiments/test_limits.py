@@ -6,40 +6,39 @@ from dataclasses import replace
 import pytest
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.soft_trees import bandit, rank
-from gbuq_core.experiments.soft_trees import fit as soft_fit
-from gbuq_core.experiments.soft_trees import plan as soft
 from gbuq_core.settings import check, knobs_of, legal_knobs, plan_of
 from gbuq_core.study import heteroscedastic as hetero
 from gbuq_core.study import neighbours_fit as neighbours
 from gbuq_core.study import novelty_maps as novelty
+from gbuq_core.study import soft_trees as soft
+from gbuq_core.study import soft_trees_trials as trials
 
 SOFT, HETERO = soft.SoftTreesSettings(), hetero.HeteroscedasticSettings()
 NEIGHBOURS, NOVELTY = neighbours.NeighboursSettings(), novelty.NoveltySettings()
 # Settings, methods, what says why a plan is refused, and the fit, which says the same.
 PLANS = {
-    "soft trees": (SOFT, soft.METHODS, soft.why_not, soft_fit.fit_soft_trees),
+    "soft trees": (SOFT, soft.METHODS, soft.why_not, soft.fit),
     "heteroscedastic": (HETERO, hetero.METHODS, hetero.why_not, hetero.fit),
     "neighbours": (NEIGHBOURS, [""], neighbours.why_not, neighbours.fit_neighbours),
     "novelty": (NOVELTY, [""], novelty.why_not),
     "bandit": (
-        bandit.BanditSettings(),
-        bandit.POLICIES,
-        lambda plan: sentence_of(bandit.plan_bandit, plan, plan.policy),
+        trials.BanditSettings(),
+        trials.POLICIES,
+        lambda plan: sentence_of(trials.plan_bandit, plan, plan.policy),
     ),
 }
 # Settings, what checks those of the view, and the groups of their knobs.
 VIEWS = {
     "soft trees": (
         SOFT,
-        lambda view: soft_fit.view_soft_trees(None, view),
+        lambda view: soft.view(None, view),
         "view",
         "picture",
     ),
     "heteroscedastic": (HETERO, check),
     "neighbours": (NEIGHBOURS, neighbours.check_view, "view", "picture"),
     "novelty": (NOVELTY, novelty.make_data),
-    "rank": (rank.RankSettings(), rank.why_no_rank),
+    "rank": (trials.RankSettings(), trials.why_no_rank),
 }
 
 

@@ -24,12 +24,11 @@ from demos import NAMES, load_lessons
 from demos.first_steps import FirstStep
 from gbuq_core.experiments.experiment import Single
 from gbuq_core.experiments.opening import changed
-from gbuq_core.experiments.soft_trees import opening as soft_trees
-from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.settings import from_values, knobs_of, needed, plan_of, to_values
 from gbuq_core.study.neighbours import NEIGHBOURS
 from gbuq_core.study.neighbours import OPENING as NEIGHBOURS_OPENING
 from gbuq_core.study.novelty import NOVELTY
+from gbuq_core.study.soft_trees import SOFT_TREES
 
 # Relative to an array's largest number: what processors make of a fit of a thousand trees, each of
 # which continues from the last.
@@ -206,7 +205,8 @@ def shown(record, result, settings):
         assert view.settings == settings
         return [view.keys, view.maps.values, view.maps.rows, view.notes, view.look]
     if not isinstance(record, Single):
-        return record.view(result, settings)
+        view = record.view(result, settings)
+        return [view.functions, view.at, view.notes, view.ahead, dict(view.numbers)]
     run = record.look(result, settings, asked_again)
     assert run.settings == settings
     return [run.view, run.look]
@@ -217,7 +217,7 @@ def shown(record, result, settings):
     [
         (NEIGHBOURS, NEIGHBOURS_OPENING),
         (NOVELTY, NOVELTY.opening),
-        (SOFT_TREES, soft_trees.OPENING),
+        (SOFT_TREES, SOFT_TREES.opening),
     ],
     ids=lambda each: getattr(each, "name", ""),
 )

@@ -21,6 +21,7 @@ from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSett
 from gbuq_core.study.members import Fit, Members, View, decompose, view_members
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.novelty_maps import NoveltySettings
+from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
 from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.study import Claim, auroc_text, fill, judge
 from gbuq_core.study.two_clocks import TWO_CLOCKS
@@ -35,6 +36,7 @@ SMALL = {
     ),
     "novelty": (NOVELTY, NoveltySettings(rows=100, trees=5)),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings(data="wave", rows=100, trees=50, members=2)),
+    "soft_trees": (SOFT_TREES, SoftTreesSettings(rows=40, steps=200, depth=2, sglb_trees=20)),
     "spiral": (
         SPIRAL,
         SpiralSettings(

@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from gbuq_core.experiments.soft_trees.plan import METHODS as ON_SOFT_TREES
 from gbuq_core.methods import METHODS, NOVELTIES, PARTS
 from gbuq_core.presentation import markdown_table
 from gbuq_core.study.heart import METHODS as ON_HEART
 from gbuq_core.study.heteroscedastic import METHODS as ON_HETEROSCEDASTIC
 from gbuq_core.study.neighbours_fit import BASELINES as ON_NEIGHBOURS
 from gbuq_core.study.novelty_maps import SCORES as ON_NOVELTY
+from gbuq_core.study.soft_trees import METHODS as ON_SOFT_TREES
 from gbuq_core.study.spiral import METHODS as ON_SPIRAL
 
 _MACAU = ("macau_linear", "macau_basic")
