@@ -258,7 +258,14 @@ N_STD = 2.0  # of the bands
 _DATA, _KNOWLEDGE = 0.2, 0.48  # opacities
 _INK: Part = {"colour": "text", "opacity": 0.85, "size": 6.0}
 _HINT = "Click an empty place to add a point. Drag a point to move it. Click a point to remove it."
-FIRST = "a first look, with fewer trees"
+FIRST, FOLLOWS = "a first look, with fewer trees", "follows"
+
+
+def _note(run: OwnPoints, key: str) -> str:
+    """What is missing of a method; empty if nothing is."""
+    if run.whole or run.board.problem:
+        return ""
+    return FIRST if key in run.seen else FOLLOWS
 
 
 def line_figure(run: OwnPoints) -> Curves:
@@ -268,20 +275,21 @@ def line_figure(run: OwnPoints) -> Curves:
     dots = plain_dots(here.X[:, 0], here.y, **_INK)
     frame = {"range": list(_ends(here.y, ACROSS)), "label": "y"}
     panels, read = [], []
-    for key, at in run.seen.items():
-        method, knowledge = METHODS[key], np.nan_to_num(at.knowledge)
+    for key, answering in ANSWERING["line"].items():  # all of them always: no panel jumps
+        method, at = METHODS[key], run.seen.get(key)
+        title = {"title": method.label, "colour": method.colour, "note": _note(run, key)}
+        if at is None:
+            panels.append({**frame, **title, "layers": [*behind, dots]})
+            continue
+        knowledge = np.nan_to_num(at.knowledge)
         inner, outer = (N_STD * np.sqrt(part) for part in (at.data, at.data + knowledge))
         bands = ((-outer, -inner, _KNOWLEDGE), (-inner, inner, _DATA), (inner, outer, _KNOWLEDGE))
         layers = [band(x, at.mean + a, at.mean + b, method.colour, o) for a, b, o in bands]
         layers += [dots, line(x, at.mean, method.colour, 2.2)]
-        words = ANSWERING["line"][key].words
-        title = {"title": method.label, "note": words if run.whole else FIRST}
-        panels.append({**frame, **title, "colour": method.colour, "layers": [*behind, *layers]})
+        title["note"] = title["note"] or answering.words
+        panels.append({**frame, **title, "layers": [*behind, *layers]})
         spread = rounded(np.sqrt(at.total))
         read.append({"name": method.label, "at": rounded(at.mean), "spread": spread})
-    if not panels:
-        title = {"title": "Your points", "colour": "text"}
-        panels = [{**frame, **title, "layers": [*behind, dots]}]
     legend = [
         {"name": "prediction", "kind": "line", "colour": "text", "width": 2.2},
         {"name": f"data, {N_STD:g} std", "kind": "band", "colour": "text", "opacity": _DATA},
@@ -289,11 +297,10 @@ def line_figure(run: OwnPoints) -> Curves:
         {"name": "your points", "kind": "dots", **_INK},
         {"name": "none of your points", "kind": "hatch", "colour": "text"},
     ]
-    facets = -(-len(panels) // 2)
     return draw_curves(
-        "own-points", describe(run), 275 if len(panels) > 1 else 420, axis([x[0], x[-1]], "x"),
+        "own-points", describe(run), 275, axis([x[0], x[-1]], "x"),
         panels, legend, {"x": rounded(x), "label": "x", "values": read}, hint=_HINT,
-        facets=facets, place={"x": here.X[:, 0].tolist(), "y": here.y.tolist()},
+        facets=-(-len(panels) // 2), place={"x": here.X[:, 0].tolist(), "y": here.y.tolist()},
     )  # fmt: skip
 
 
@@ -304,23 +311,23 @@ def plane_sheet(run: OwnPoints) -> PanelSheet:
         here.X[:, 0], here.X[:, 1], group=here.y.astype(np.int64), group_names=CLASSES,
         colours=COLOURS, radius=3.5, opacity=1.0,
     )  # fmt: skip
-    knowledge = shared_limits([at.knowledge for at in run.seen.values()] or [[0.0]])
+    none, seen = np.full(shape, np.nan), run.seen
+    knowledge = shared_limits([at.knowledge for at in seen.values()] or [[0.0]])
     panels = [
         Panel(
             title=f"{METHODS[key].label}: {kind}",
-            values=getattr(at, kind).reshape(shape),
+            values=getattr(seen[key], kind).reshape(shape) if key in seen else none,
             unit="nats",
             limits=knowledge if kind == "knowledge" else (0.0, math.log(2.0)),
             points=dots,
-            subtitle="" if run.whole else FIRST,
+            subtitle=_note(run, key),
             accent=METHODS[key].colour,
         )
         for kind in reversed(UNCERTAINTY_KINDS)  # what no points tell stands first
-        for key, at in run.seen.items()
+        for key in ANSWERING["plane"]
     ]
-    empty = Panel(title="Your points", values=np.zeros(shape), limits=(0.0, 1.0), points=dots)
     return PanelSheet(
-        panels=panels or [empty], columns=max(1, len(run.seen)), x_label="x", y_label="y",
+        panels=panels, columns=len(ANSWERING["plane"]), x_label="x", y_label="y",
         x_extent=(-END, END), y_extent=(-END, END), origin="lower", panel_height=170, together=2,
         name="own-points", alt=describe(run),
     )  # fmt: skip

@@ -41,7 +41,7 @@ def test_a_click_in_a_plane_adds_a_point_of_the_chosen_colour(page, serve):
     open_page(page, serve(APP), "where=in+a+plane&adds=orange")
     page.get_by_text("28 points.").wait_for()
     box = page.locator(".st-key-own-plane canvas").first.bounding_box()
-    page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 0.5 * box["height"])
     page.get_by_text("29 points.").wait_for()
     page.wait_for_url(re.compile(r"plane=.*_1(&|$)"))
     address = page.url
