@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
-from gbuq_core.experiments.trial import Trial, trial_sections
+from gbuq_core.experiments.trial import trial_sections
 from gbuq_core.figures.canvas.live import EVERY
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
@@ -189,36 +189,6 @@ class SeenMethod(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(SideBySide, Drawn):
-    """An account of methods side by side over one x axis."""
-
-    place: str  # of the picture
-    rows: Callable[[Any], Hashable]  # what the picture's rows depend on, of the settings
-    whole: Callable[[Any, SimpleNamespace], bool] = lambda settings, values: False
-    # `figure(settings, seen, values, knobs, keep)` returns the picture; it is quiet with one
-    # method, and `keep` is None while a slider is on its way
-    figure: Callable[
-        [Any, Sequence[SeenMethod], SimpleNamespace, Sequence[LiveKnob], Keep | None], Curves
-    ]
-    # `join_views(settings, fits, views, keep)` is the run of the methods that are fitted
-    join_views: Callable[[Any, Sequence[Any], Sequence[Any], Keep], Any]
-    # a closer look, in a fold of its own: `look(settings, fits, values, keep, again)`, of stored
-    # fits only with `again`, which fits them
-    inside: Knob | None = None
-    trials: tuple[Trial, ...] = ()  # folds of "Does the paper hold?"
-    together: ClassVar[bool] = False  # as in `Study`
-    look: Callable[[Any, Sequence[Any], SimpleNamespace, Keep, bool], Rows] = _none
-
-    def at_hand(self, settings: Any) -> Any:
-        """The settings of what follows a hand."""
-        return settings
-
-    def say_at_hand(self, settings: Any, views: Sequence[Any]) -> str:
-        """The answer while something is dragged; empty if it waits."""
-        return ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Experiment(SideBySide, Account):
     """An account of methods whose maps stand side by side."""
 
@@ -287,7 +257,7 @@ def single_sections(
 
 
 def compared_sections(
-    page: Compared,
+    page: Any,  # a `Study` of curves
     run: Any,
     figure: Curves,
     claims: Sequence[Claim],

@@ -14,7 +14,6 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.experiment import (
-    Compared,
     Drawn,
     Experiment,
     Keep,
@@ -64,19 +63,17 @@ def _nothing(*given: Any) -> Mapping[str, Any]:
 
 
 def show_experiment(
-    record: Experiment | Compared | Single,
+    record: Experiment | Single,
     state: PageState,
     keys: Sequence[str],
     **own: Any,
 ) -> None:
     """The whole page of an experiment: the knobs of these keys stand at the picture.
 
-    ``own`` are functions of the page, which `_show_single`, `show_compared` or `show_maps` takes.
+    ``own`` are functions of the page, which `_show_single` or `show_maps` takes.
     """
     if isinstance(record, Single):
         _show_single(record, state, keys, **own)
-    elif isinstance(record, Compared):
-        show_compared(record, state, keys, **own)
     else:
         show_maps(record, state, keys, **own)
 
@@ -150,7 +147,7 @@ def _check(record: Single, run: Any) -> tuple[Sequence[Claim], Callable[[], None
 
 
 def show_compared(
-    record: Compared | Study,
+    record: Study,
     state: PageState,
     keys: Sequence[str],
     hold: Hold = _nothing,
@@ -181,7 +178,7 @@ def show_compared(
     fits, views = [each.fit for each in fresh], [each.view for each in fresh]
     run = record.join_views(settings, fits, views, kept)
     run = ask_behind(page, record, run, values, True, [each.slot for each in (*answers, *others)])
-    ready = run.views if isinstance(record, Study) else record.chosen(run.settings)
+    ready = run.views
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
         # All are shown at once, since no other view is in the file.
@@ -209,7 +206,7 @@ def show_compared(
 
 @st.fragment
 def _look_inside(
-    record: Compared | Study, state: PageState, values: SimpleNamespace, answers: Sequence[Answer]
+    record: Study, state: PageState, values: SimpleNamespace, answers: Sequence[Answer]
 ) -> None:
     """The closer look; another one reruns only this fold."""
     values = read_again(state, values)
@@ -228,7 +225,7 @@ def _look_inside(
 
 
 def draw_compared(
-    record: Compared | Study,
+    record: Study,
     state: PageState,
     settings: Any,
     shown: Sequence[Shown],
@@ -244,7 +241,7 @@ def draw_compared(
 
 def _draw_compared(
     page: Skeleton,
-    record: Compared | Study,
+    record: Study,
     state: PageState,
     shown: Sequence[Shown],
     hold: Hold,
@@ -271,7 +268,7 @@ def _draw_compared(
 
 
 def open_compared(
-    record: Compared | Study,
+    record: Study,
     state: PageState,
     settings: Any,
     shown: Sequence[Shown],

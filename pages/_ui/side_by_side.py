@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.experiment import Compared, Drawn, SeenMethod, SideBySide
+from gbuq_core.experiments.experiment import Drawn, SeenMethod, SideBySide
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import with_fit
 from gbuq_core.study.study import Study
@@ -92,7 +92,7 @@ class Shown(NamedTuple):
 
 
 def seen_methods(
-    record: Compared, settings: Any, shown: Sequence[Shown]
+    record: Study, settings: Any, shown: Sequence[Shown]
 ) -> tuple[Any, list[SeenMethod]]:
     """The settings whose rows a picture shows, and each method with a note beside its title.
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.experiment import Compared
 from gbuq_core.experiments.trial import Trial
 from gbuq_core.settings import from_values
+from gbuq_core.study.study import Study
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.jobs_glue import (
@@ -32,7 +32,7 @@ _KNOB_WIDTH = 320  # pixels
 
 
 def ask_with_trials(
-    record: Compared, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
+    record: Study, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
 ) -> tuple[Sequence[Answer], Sequence[Answer], bool]:
     """The answers of a page's fits and of its trials, and whether all fits are done.
 
@@ -44,7 +44,7 @@ def ask_with_trials(
     return answers, asked[len(requests) :], all(answer.state == "done" for answer in answers)
 
 
-def _requests(record: Compared) -> list[Request]:
+def _requests(record: Study) -> list[Request]:
     """The trials that the reader asked for; later settings leave them as they are."""
     wanted = ((trial, st.session_state.get(_WANTED + trial.name)) for trial in record.trials)
     return [
@@ -71,7 +71,7 @@ def trial_results(answers: Sequence[Answer]) -> dict[str, Any]:
 
 @st.fragment
 def draw_trials(
-    record: Compared, state: PageState, values: Any, answers: Sequence[Answer], alone: bool
+    record: Study, state: PageState, values: Any, answers: Sequence[Answer], alone: bool
 ) -> None:
     """All trials; with ``alone`` nothing else on the page shows its progress."""
     values = read_again(state, values)
