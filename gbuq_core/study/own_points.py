@@ -298,7 +298,7 @@ def line_figure(run: OwnPoints) -> Curves:
         {"name": "none of your points", "kind": "hatch", "colour": "text"},
     ]
     return draw_curves(
-        "own-points", describe(run), 275, axis([x[0], x[-1]], "x"),
+        "own-points", describe(run), 312, axis([x[0], x[-1]], "x"),
         panels, legend, {"x": rounded(x), "label": "x", "values": read}, hint=_HINT,
         facets=-(-len(panels) // 2), place={"x": here.X[:, 0].tolist(), "y": here.y.tolist()},
     )  # fmt: skip
@@ -412,11 +412,16 @@ def pictures(run: OwnPoints, knobs: Sequence[Any]) -> dict[str, Section]:
     return {"own-plane": Section(sheet=plane_sheet(run))}
 
 
+LEDES = {
+    "line": "Click in a picture to place points, and watch every method: the light band is **data** "
+    "uncertainty, the dark rim **knowledge**. Leave a gap. Who notices?",
+    "plane": "Click in a map to place points of two colours, and watch every method: its "
+    "**knowledge** uncertainty should rise where no points are. Whose does?",
+}
 OWN_POINTS = Single(
     name="own_points",
     question="What does each method make of your points?",
-    lede="Click in a picture to place points, and watch every method: the light band is **data** "
-    "uncertainty, the dark rim **knowledge**. Leave a gap. Who notices?",
+    lede=lambda settings: LEDES[settings.where],
     settings=OwnPointsSettings,
     label="All methods",
     wait=0.05,  # the first look is there meanwhile
