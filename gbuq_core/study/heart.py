@@ -407,8 +407,8 @@ def _count_members(plan: HeartSettings) -> int:
 HEART = Study(
     name="heart",
     question="Does the model know where it has seen nothing?",
-    lede="The hatched cells have no training rows. Does the model's **knowledge** uncertainty find "
-    "them? Click a cell to take its rows away.",
+    lede="The hatched cells have no training rows. Does the **knowledge** uncertainty of noisy "
+    "boosting (SGLB) find them? Click a cell to take its rows away.",
     settings=HeartSettings,
     methods=METHODS,
     data=make_data,

@@ -28,7 +28,7 @@ STAGE_STEP = 5  # trees between two stages that are sent: K is a multiple of it
 _HEIGHTS = {1: 300, 2: 188, 3: 142}  # pixels of a map: two rows of maps fit on a laptop
 # By family, and what the settings call the unit; half a small map's width has room for it.
 UNITS = {
-    "normal": {"std": "std, units of y", "variance": "variance of y"},
+    "normal": {"std": "standard deviation", "variance": "variance of y"},
     "classes": {"": "nats of entropy"},
 }
 _NOT_AVAILABLE = "not available"

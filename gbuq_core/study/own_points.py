@@ -413,8 +413,8 @@ def pictures(run: OwnPoints, knobs: Sequence[Any]) -> dict[str, Section]:
 
 
 LEDES = {
-    "line": "Click in a picture to place points, and watch every method: the light band is **data** "
-    "uncertainty, the dark rim **knowledge**. Leave a gap. Who notices?",
+    "line": "Click in a picture to place points, and watch every method: the light band is "
+    "**data** uncertainty, the dark rim **knowledge**. Leave a gap. Who notices?",
     "plane": "Click in a map to place points of two colours, and watch every method: its "
     "**knowledge** uncertainty should rise where no points are. Whose does?",
 }
