@@ -2,6 +2,6 @@
 
 from gbuq_core.study.own_points import OWN_POINTS
 from pages._ui.experiment import show_experiment
-from pages._ui.own_points.controls import STATE, act, draw_points
+from pages._ui.own_points.controls import STATE, act, draw_own_points
 
-show_experiment(OWN_POINTS, STATE, ("where", "adds"), acts=act, below=draw_points)
+show_experiment(OWN_POINTS, STATE, ("where", "adds"), acts=act, below=draw_own_points)

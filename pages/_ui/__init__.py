@@ -22,6 +22,7 @@
     canvas         the component for maps
     live           knobs in a picture's own bar, and the members it computes from
     curves         the component for curves
+    placing        points that a reader places in a figure of curves
     surface        one map as a surface that can be turned
     skeleton       the places of a page: question, picture, control, verdict, folds
     study          the page of a study, an experiment in one file

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.experiment import in_order
-from gbuq_core.experiments.placed import check_points, encode_points
 from gbuq_core.figures.curves import Curves
 from gbuq_core.knobs import find_knob, problem_with
 from gbuq_core.settings import from_values, knobs_of, to_values
 from gbuq_core.study.study import Run, Study
 from pages._ui.canvas import CanvasEvent
-from pages._ui.controls import draw_knob, is_shown
-from pages._ui.curves import Border, Carry, Placed
+from pages._ui.controls import is_shown
+from pages._ui.curves import Border, Carry
 from pages._ui.experiment import show_compared
 from pages._ui.knobs import Preset
 from pages._ui.live import COLOURS, EVERY, FOCUS, map_knob, names_of_kinds
 from pages._ui.live_sliders import carried, carry
 from pages._ui.maps import show_maps
-from pages._ui.notices import show_notice
+from pages._ui.placing import draw_points, hold_points
 from pages._ui.present import Step
 from pages._ui.sections import Acts
 from pages._ui.surface import SURFACE
@@ -33,8 +30,6 @@ from pages._ui.url_state import PageState
 _EVERY = replace(
     EVERY, label="All methods", help="Shows every chosen method at once, instead of the first."
 )
-
-_REFUSED = "_refused_points"  # the session key of a click that could not be
 
 
 @cache
@@ -156,39 +151,18 @@ def _act_in_maps(study: Study, run: Run) -> Acts:
 
 def _hold_points(study: Study, settings: Any, figure: Curves, done: bool) -> dict[str, Any]:
     """Points of one's own are placed and dragged."""
-    knob, state = find_knob(knobs_of(study.settings), study.placed), state_of(study)
-    if "place" not in figure.spec or not is_shown(knob, to_values(settings)):
-        return {}
-
-    def place(placed: Placed) -> None:
-        try:
-            st.session_state[study.placed] = encode_points(check_points(placed))
-        except GbuqError as error:  # said where the page is drawn next
-            st.session_state[_REFUSED] = str(error)
-
-    def carry_to(seq: int, placed: Placed) -> None:
-        with suppress(GbuqError):
-            carry(state, seq, **{study.placed: encode_points(check_points(placed))})
-
-    return {"on_place": place, "carry": Carry(carried(state), not done, carry_to)}
+    shown = "place" in figure.spec and _places_points(study, settings)
+    return hold_points(state_of(study), study.placed, not done) if shown else {}
 
 
 def _draw_points(study: Study, settings: Any) -> None:
-    """The points as text, for the keyboard and for other programs."""
-    if refused := st.session_state.pop(_REFUSED, ""):
-        show_notice(refused, study.name)
-    knob = find_knob(knobs_of(study.settings), study.placed)
-    if not is_shown(knob, to_values(settings)):
-        return
-    n = len(getattr(settings, study.placed))
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{study.name}-points"):
-        st.caption(f"{n} point{'s' if n != 1 else ''}.", width="content")
-        emptied = ({study.placed: ""},)
-        st.button(
-            "Clear", key="_clear", on_click=st.session_state.update, args=emptied, disabled=not n
-        )
-        with st.popover("As text"):
-            draw_knob(knob)
+    if _places_points(study, settings):
+        draw_points(state_of(study), study.placed, len(getattr(settings, study.placed)))
+
+
+def _places_points(study: Study, settings: Any) -> bool:
+    """Whether the picture is of points that the reader places."""
+    return is_shown(find_knob(knobs_of(study.settings), study.placed), to_values(settings))
 
 
 def _offer_undo(study: Study, run: Run) -> None:

@@ -13,8 +13,7 @@ from gbuq_core.study.members import count_fits
 from gbuq_core.study.soft_trees import SOFT_TREES, SoftTreesSettings
 from gbuq_core.study.soft_trees_inside import INSIDE
 from gbuq_core.study.soft_trees_trials import TRIALS, run_policies
-from pages._ui import jobs_glue, trials
-from pages._ui import study as study_page
+from pages._ui import jobs_glue, placing, trials
 from pages._ui.curves import read_place
 from pages._ui.experiment import draw_compared, open_compared
 from pages._ui.jobs_glue import Answer, Request
@@ -140,17 +139,16 @@ def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
     spec = functions(at)
     assert spec["place"] == {"x": [-2, -1, 0, 1, 2], "y": [0, 1, 0.5, -1, 0]}
     points = decode_points(FEW)
-    settings = SoftTreesSettings(data="own", points=points)
-    held = study_page._hold_points(SOFT_TREES, settings, SimpleNamespace(spec=spec), True)
+    held = placing.hold_points(state_of(SOFT_TREES), "points", False)
     with pytest.MonkeyPatch.context() as patch:
         state = {}
-        patch.setattr(study_page.st, "session_state", state)
+        patch.setattr(placing.st, "session_state", state)
         held["on_place"]((*points, (0.12, 1.0)))
         assert decode_points(state["points"]) == (*points, (0.12, 1.0))
         held["on_place"](points[1:])
         assert decode_points(state["points"]) == points[1:]
         held["on_place"](points * 81)
-        assert "at most 400" in state[study_page._REFUSED]
+        assert any("at most 400" in str(text) for text in state.values())
         assert decode_points(state["points"]) == points[1:]
 
 
