@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from pkgutil import resolve_name
 
 import llvmlite.binding as llvm
 import numba
@@ -21,6 +20,7 @@ from benchmarks.report import Row, make_parser, report
 from demos.first_steps import FIRST_STEPS
 from demos.lesson import ComputedStep
 from gbuq_core.study.beyond import BEYOND, LOOK
+from gbuq_core.study.gaussians import GAUSSIANS
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
 from gbuq_core.study.neighbours import OPENING as NEIGHBOURS
@@ -35,14 +35,20 @@ from gbuq_core.study.wave import WAVE
 MOST_BYTES = 300_000  # of all files of a page
 MOST_BYTES_OF_PAGES, MOST_BYTES_OF_LESSONS = 3_000_000, 2_000_000
 WRITTEN_ON = Path(__file__).with_name("openings_written_on.txt")
-_OPENINGS = ("gaussians.fit:OPENING",)
-_STUDIES = ("gaussians.scores",)
-STUDIES = (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, WAVE, SOFT_TREES)
+STUDIES = (
+    HEART,
+    BEYOND,
+    GAUSSIANS,
+    HETEROSCEDASTIC,
+    NOVELTY,
+    TWO_CLOCKS,
+    SPIRAL,
+    WAVE,
+    SOFT_TREES,
+)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (
-        *(resolve_name(f"gbuq_core.experiments.{place}") for place in _OPENINGS),
-        *(resolve_name(f"gbuq_core.experiments.{place}:STUDY").opening for place in _STUDIES),
         LOOK,
         *(opening for study in STUDIES for opening in (study.opening, study.seeds.opening)),
         *(NEIGHBOURS, SEEDS.opening, OWN_POINTS),

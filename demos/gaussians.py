@@ -13,16 +13,11 @@ import numpy as np
 
 from demos.asking import Between, Largest, Right
 from demos.lesson import ComputedStep, Lesson, Step, main
-from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_gaussians, run_sampler
-from gbuq_core.experiments.gaussians.picture import gaussians_sheet
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.gaussians.scores import (
-    SamplerScores,
-    describe_gaussians,
-    score_sampler,
-)
 from gbuq_core.presentation import digits, percent
 from gbuq_core.settings import plan_of
+from gbuq_core.study.gaussians import GAUSSIANS, SamplerScores, score_sampler
+from gbuq_core.study.gaussians_race import GaussiansSettings, run_sampler
+from gbuq_core.study.study import Run
 
 SHORT = ("modes", "schedules")  # charts
 ONE = GaussiansSettings(samplers=("sgld",))
@@ -35,20 +30,12 @@ MANY = GaussiansSettings(samplers=("sgld", "cg"), chains=20, steps=2000)
 UNEQUAL = GaussiansSettings(target="two_modes", charts=(*SHORT, "x"))
 
 
-def _shown(
-    settings: GaussiansSettings,
-    race: GaussiansRun,
-    text: str,
-    right: Right,
-    answer: str,
-    more: Sequence[str],
-) -> ComputedStep:
-    sheet = gaussians_sheet(race.truth, race.runs, settings, describe_gaussians(race))
-    return ComputedStep(text, right, answer, sheet, more)
+def _shown(race: Run, text: str, right: Right, answer: str, more: Sequence[str]) -> ComputedStep:
+    return ComputedStep(text, right, answer, GAUSSIANS.sheet(race, race.views, ()), more)
 
 
-def _scores(race: GaussiansRun) -> list[SamplerScores]:
-    return [score_sampler(run) for run in race.runs]
+def _scores(race: Run) -> list[SamplerScores]:
+    return [score_sampler(run) for run in race.views]
 
 
 def _other(settings: GaussiansSettings, sampler: str, **knobs) -> SamplerScores:
@@ -58,13 +45,13 @@ def _other(settings: GaussiansSettings, sampler: str, **knobs) -> SamplerScores:
 
 def trapped() -> ComputedStep:
     """A chain that stays where it falls."""
-    race = run_gaussians(ONE)
+    race = GAUSSIANS.run(ONE)
     (scores,) = _scores(race)
     seeds = [_other(ONE, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
     others = f"{min(seeds):g} to {max(seeds):g}" if len(set(seeds)) > 1 else f"{seeds[0]:g} each"
     notes = (
         f"{percent(scores.share_in_modes)} of its samples lie within 3 standard deviations of a "
-        f"mode, as do {percent(race.truth.share_in_modes)} of the target. It reports "
+        f"mode, as do {percent(race.data.share_in_modes)} of the target. It reports "
         f"{digits(scores.sample_size)} effective samples. The red dot is the chain; white dots "
         "show where it has just been.",
     )
@@ -76,15 +63,15 @@ def trapped() -> ComputedStep:
     answer = (
         f"It visits {scores.modes_visited:g} in {race.settings.steps:,} steps; five other seeds "
         f"visit {others}. Within its mode it is right, so the chain cannot notice that "
-        f"{race.truth.n_modes - scores.modes_visited:g} modes are missing. SGLB's trees walk in "
+        f"{race.data.n_modes - scores.modes_visited:g} modes are missing. SGLB's trees walk in "
         "the same way."
     )
-    return _shown(ONE, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def more_noise() -> ComputedStep:
     """Noise finds the modes and loses the density."""
-    race = run_gaussians(NOISY)
+    race = GAUSSIANS.run(NOISY)
     _, noisy = _scores(race)
     mild = _other(NOISY, "nsgld", noise_nsgld=1.5)
     notes = (
@@ -104,12 +91,12 @@ def more_noise() -> ComputedStep:
         f"Less noise does better. A factor of 1.5 finds {mild.modes_visited:g} modes, with "
         f"{percent(mild.share_in_modes)} in a mode."
     )
-    return _shown(NOISY, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def cycles() -> ComputedStep:
     """Large steps to leave, small steps to settle."""
-    race = run_gaussians(CYCLES)
+    race = GAUSSIANS.run(CYCLES)
     trapped_scores, cyclic = _scores(race)
     notes = (
         f"The step size falls from {race.settings.rate_clr:g} to zero along a cosine. "
@@ -127,12 +114,12 @@ def cycles() -> ComputedStep:
         f"modes' shares are off by {digits(cyclic.occupancy_error)}, because it settles only once "
         "a cycle."
     )
-    return _shown(CYCLES, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def scaled_gradients() -> ComputedStep:
     """The same by scaling the gradient, which boosting can do."""
-    race = run_gaussians(BOTH)
+    race = GAUSSIANS.run(BOTH)
     clr, cg = _scores(race)
     every = _other(BOTH, "clr", exploration_clr=0.0)
     notes = (
@@ -152,14 +139,14 @@ def scaled_gradients() -> ComputedStep:
         f"cycle. With all its samples it has {digits(every.grid_kl)}. They visit "
         f"{clr.modes_visited:g} and {cg.modes_visited:g} modes."
     )
-    return _shown(BOTH, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def overshooting() -> ComputedStep:
     """What throws the chain out is an unstable step."""
-    race = run_gaussians(STABLE)
+    race = GAUSSIANS.run(STABLE)
     (stable,) = _scores(race)
-    settings, limit = race.settings, race.truth.step_limit
+    settings, limit = race.settings, race.data.step_limit
     above = _other(settings, "cg", alpha_max=7.0)
     notes = (
         "Where -log p has curvature h, a gradient step s multiplies the distance to the mode by "
@@ -177,12 +164,12 @@ def overshooting() -> ComputedStep:
         "leaves because its step is too long for the curvature. In boosting nobody knows the "
         "curvature."
     )
-    return _shown(STABLE, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def what_to_keep() -> ComputedStep:
     """Samples of the wild part of a cycle are not from the target."""
-    race = run_gaussians(KEPT)
+    race = GAUSSIANS.run(KEPT)
     (half,) = _scores(race)
     every = _other(KEPT, "cg", exploration_cg=0.0)
     notes = ("cSGLB goes further with this idea: it keeps only the last model of each cycle.",)
@@ -196,17 +183,17 @@ def what_to_keep() -> ComputedStep:
         f"{digits(half.grid_kl)} nats. But {half.modes_visited:g} modes have 50 samples, instead "
         f"of {every.modes_visited:g}."
     )
-    return _shown(KEPT, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def many_chains() -> ComputedStep:
     """Many short chains against one long one."""
-    race = run_gaussians(MANY)
+    race = GAUSSIANS.run(MANY)
     sgld = _scores(race)[0]
     total = race.settings.steps * race.settings.chains
     long = _other(MANY, "cg", chains=1, steps=total)
     half = _other(MANY, "cg", chains=1, steps=total, exploration_cg=0.5)
-    alone = float(np.mean(race.runs[0].report.modes_visited))
+    alone = float(np.mean(race.views[0].report.modes_visited))
     notes = (
         f"If all samples of the long chain count, its KL is {digits(long.grid_kl)} nats. Without "
         f"the first half of each cycle it has {half.modes_visited:g} modes.",
@@ -222,18 +209,18 @@ def many_chains() -> ComputedStep:
         f"{digits(half.grid_kl)} nats, the SGLD chains {digits(sgld.grid_kl)}. But short chains "
         "can run in parallel."
     )
-    return _shown(MANY, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 def unequal_modes() -> ComputedStep:
     """Finding modes is not weighing them."""
-    race = run_gaussians(UNEQUAL)
+    race = GAUSSIANS.run(UNEQUAL)
     scores = dict(zip(UNEQUAL.samplers, _scores(race), strict=True))
     noisy, clr, cg = scores["nsgld"], scores["clr"], scores["cg"]
     reach = UNEQUAL.rate_cg * UNEQUAL.alpha_max
-    share = float(race.runs[2].occupancy[0, 0])
+    share = float(race.views[2].occupancy[0, 0])
     notes = (
-        f"The dashed limit of a stable step is {digits(race.truth.step_limit)} here; cg-SGLD's "
+        f"The dashed limit of a stable step is {digits(race.data.step_limit)} here; cg-SGLD's "
         f"steps reach {reach:g}. N-SGLD passes through {noisy.modes_visited:g} modes.",
     )
     text = (
@@ -247,7 +234,7 @@ def unequal_modes() -> ComputedStep:
         f"mode. cg-SGLD's steps are too short here: it visits {cg.modes_visited:g}. Every target "
         "needs its own scales."
     )
-    return _shown(UNEQUAL, race, text, right, answer, notes)
+    return _shown(race, text, right, answer, notes)
 
 
 LESSON = Lesson(

@@ -20,7 +20,15 @@ import numpy as np
 
 from gbuq_core.experiments.claims import Claim as Verdict
 from gbuq_core.experiments.claims import Threshold, judged, smaller_text, times_text
-from gbuq_core.experiments.experiment import PAPER_HELD, Closer, Keep, Rows, SeenMethod, Text, Work
+from gbuq_core.experiments.experiment import (
+    PAPER_HELD,
+    Closer,
+    Keep,
+    Rows,
+    SeenMethod,
+    Text,
+    Work,
+)
 from gbuq_core.experiments.opening import BITS, Opening
 from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
 from gbuq_core.experiments.seeds import SeedStudy
@@ -221,7 +229,8 @@ def score_sections(
         for row in rows:
             values = [each.get(row.number, math.nan) for each in numbers]
             if any(map(_is_known, values)):
-                lines.append((row.label, *(_Words().format_field(v, row.form) for v in values)))
+                label = fill(row.label, scores[""])
+                lines.append((label, *(_Words().format_field(v, row.form) for v in values)))
         if len(numbers) > len(rows):
             lines = [*zip(*lines, strict=True)]
         sections.append(Section(heading=heading, table=lines))
@@ -261,6 +270,12 @@ class Study:
     why_not: Callable[[Any], str] = lambda plan: ""  # why a plan cannot be fitted
     warn: Callable[[Any], str] = lambda view: ""  # what went wrong in a view
     picture: Callable[[Run, Sequence[LiveKnob]], PanelSheet | Curves]
+    # How a page of maps begins, `begin(sheet, run, values)`, and name and help of the switch that
+    # shows all
+    begin: Callable[[PanelSheet, Run, Any], PanelSheet] = lambda sheet, run, values: replace(
+        sheet, quiet=True
+    )
+    every: tuple[str, str] | None = None
     curves: bool = False  # whether it is one of curves over one x axis
     together: bool = False  # whether curves of all methods open the page, not those of the first
     # `quick` are the methods whose curves follow a hand, if not all; `border` is a knob that is
@@ -313,15 +328,14 @@ class Study:
     terms: tuple[str, ...] = ()  # of the glossary, below them
     departures: str  # a heading of docs/departures.md
     title: str  # of the downloaded page
-    lead: str  # below it
+    lead: Text  # below it, also of the run
     invitation: str = "Choose a method in All settings to see its maps beside the truth."
     held: tuple[str, str] = PAPER_HELD
     wait: float = 1.5  # seconds in which the first fits come without a flash of progress
     # Of numbers with a fraction in the stored fits: `bits` of each, or of the largest of `shares`
     bits: int = BITS
     shares: bool = False
-    # What a page asks of every account, and this one has none of
-    done = "Fitted"
+    done: str = "Fitted"  # the word before the seconds that the fits took
 
     def plan(self, settings: Any, method: str) -> Any:
         """What the fit of a method depends on."""
@@ -422,10 +436,6 @@ class Study:
         assert isinstance(sheet, PanelSheet)
         return replace(sheet, name=self.name, alt=self.describe(run))
 
-    def begin(self, sheet: PanelSheet, run: Run, values: Any) -> PanelSheet:
-        """How the page begins."""
-        return replace(sheet, quiet=True)
-
     def scores(self, run: Run) -> list[Section]:
         """The scorecard."""
         return score_sections(run.numbers, self.scorecard, fill(self.caption, run.numbers[""]))
@@ -485,7 +495,7 @@ class Study:
     def silence(self, run: Run) -> str:
         """Why there are no verdicts."""
         waits = self.behind_statements and not run.measured
-        return "The statements are being checked." if waits else self.unsaid
+        return "The statements are being checked." if waits else fill(self.unsaid, run.numbers[""])
 
     def numbers(self, run: Run) -> str:
         """What is a click away from the answer."""

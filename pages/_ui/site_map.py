@@ -67,7 +67,7 @@ EXPERIMENTS = (
     BEYOND, OWN_POINTS,
 )  # fmt: skip
 # The experiments that are a `gbuq_core.study.study.Study` each.
-STUDIES = (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)
+STUDIES = (HEART, BEYOND, GAUSSIANS, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)
 # In the order of the navigation, which leads to the experiments by Explore.
 PAGES = (HOME, YOUR_DATA, EXPLORE, LESSONS, SCOREBOARD, *EXPERIMENTS)
 

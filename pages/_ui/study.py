@@ -27,9 +27,7 @@ from pages._ui.sections import Acts
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
-_EVERY = replace(
-    EVERY, label="All methods", help="Shows every chosen method at once, instead of the first."
-)
+_OF_CURVES = ("All methods", "Shows every chosen method at once, instead of the first.")
 
 
 @cache
@@ -39,13 +37,15 @@ def state_of(study: Study) -> PageState:
     names = (*study.maps, *names_of_kinds(labels))
     folds = tuple(closer.fold for closer in study.closer)
     looks = (*(knob for closer in study.closer for knob in closer.knobs), *SURFACE, *folds)
-    drawn = (*((COLOURS,) if study.by_kind else ()), FOCUS, EVERY, map_knob(names), *looks)
+    label, text = study.every or (_OF_CURVES if study.curves else (EVERY.label, EVERY.help))
+    every = replace(EVERY, label=label, help=text)
+    drawn = (COLOURS, FOCUS, every, map_knob(names), *looks)
     if study.curves:
         trials = tuple(trial.fold for trial in study.trials)
         folds = (study.inside, *trials) if study.inside else trials
         asked = [knob for trial in study.trials for knob in trial.knobs]
-        every = () if study.together else (_EVERY,)
-        looks, drawn = (), (*study.further, *every, *asked, *folds)
+        drawn = (*study.further, *(() if study.together else (every,)), *asked, *folds)
+        looks = ()
     usual, first = to_values(study.settings()), to_values(study.first_settings)
     opening = {key: value for key, value in first.items() if value != usual[key]}
     return PageState(

@@ -1,7 +1,8 @@
 """The pages of experiments as their tests see them: opened small, settled, moved and read."""
 
-from gbuq_core.experiments.gaussians.fit import count_runs
 from gbuq_core.study.beyond import BEYOND
+from gbuq_core.study.gaussians import GAUSSIANS
+from gbuq_core.study.gaussians_race import count_runs
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
 from gbuq_core.study.members import count_fits as study_fits
@@ -12,18 +13,18 @@ from gbuq_core.study.soft_trees import SOFT_TREES
 from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import count_fits as two_clocks_fits
-from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.study import state_of
 from tests.app.drawn import curve_specs, sheets
 from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import run_when_done
 
+_STUDIES = (HEART, BEYOND, GAUSSIANS, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)
 STATES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)),
-        *(GAUSSIANS, NEIGHBOURS),
+        *map(state_of, _STUDIES),
+        NEIGHBOURS,
     )
 }
 SMALL = {

@@ -7,8 +7,8 @@ from html import unescape
 
 import pytest
 
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.settings import from_values
+from gbuq_core.study.gaussians_race import GaussiansSettings
 from gbuq_core.study.heart import HeartSettings
 from gbuq_core.study.heteroscedastic import CHOSEN, SCORES
 from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC

@@ -6,14 +6,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.gaussians.scores import answer_gaussians, describe_gaussians, lede_of
 from gbuq_core.sampling import SAMPLERS, TARGETS
-from pages._ui.gaussians.controls import STATE
+from gbuq_core.study.gaussians import GAUSSIANS, lede_of
+from gbuq_core.study.gaussians_race import GaussiansSettings, count_runs
+from pages._ui.study import state_of
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
     answers_of,
+    has_sheet,
     keys_of,
     move,
     notes,
@@ -31,19 +31,19 @@ SETTINGS = GaussiansSettings(steps=2000)
 
 def test_the_page_shows_target_and_samplers_and_their_scores_and_one_cycle_when_asked():
     at = open_page("gaussians", every="true")
-    race = run_gaussians(SETTINGS)
+    race = GAUSSIANS.run(SETTINGS)
     assert titles(at) == ["Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"]
     assert unnamed(sheet(at)) == set()
     shown = values_of(at, "cg-SGLD")
     # 16-bit steps of the range.
-    np.testing.assert_allclose(shown, race.runs[3].density, atol=race.runs[3].density.max() / 1e5)
-    assert describe_gaussians(race) in words(at)
+    np.testing.assert_allclose(shown, race.views[3].density, atol=race.views[3].density.max() / 1e5)
+    assert GAUSSIANS.describe(race) in words(at)
     assert notes(at) == []
     assert "| Modes visited, of 25 |" in table(at, "| 25 G")
     assert any(m.value.startswith("**Holds.**") for m in at.markdown)
     assert len(sheet(at).header["strips"]) == 20
     # One cycle is recorded only while its section is open.
-    assert len(at.get("bidi_component")) == 1
+    assert not has_sheet(at, "gaussians-cycle")
     runs = count_runs()
     at = open_page("gaussians", slow="true", cycle="3", every="true")
     slow = sheet(at, 1).header
@@ -60,7 +60,7 @@ def test_the_page_opens_with_a_map_of_each_sampler_and_the_answer():
     at = open_page("gaussians", steps="20000")
     assert titles(at) == ["SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"]
     assert [strip["title"] for strip in sheet(at).header["strips"]] == ["Modes visited"]
-    answer = answer_gaussians(run_gaussians(replace(SETTINGS, steps=20_000)))
+    answer = GAUSSIANS.say_answer(GAUSSIANS.run(replace(SETTINGS, steps=20_000)))
     assert answer.startswith("clr-SGLD finds 18 of the 25 modes, SGLD only 1; N-SGLD finds 25, but")
     assert answer in answers_of(at)
 
@@ -100,7 +100,7 @@ def test_words_name_the_samplers_and_chains_that_were_chosen():
     several = GaussiansSettings(chains=5, samplers=("sgld", "cg"), target="two_modes")
     assert lede_of(several).startswith("Two samplers, the same 5 starts, the same number of steps.")
     assert "chosen in **All settings**" in lede_of(GaussiansSettings(samplers=()))
-    labels = {knob.key: knob.label for knob in STATE.knobs}
+    labels = {knob.key: knob.label for knob in state_of(GAUSSIANS).knobs}
     assert not any("others" in label for label in labels.values())
     assert labels["noise"] == "Noise scale, SGLD and cyclical"
 

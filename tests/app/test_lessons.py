@@ -13,7 +13,6 @@ from gbuq_core.jobs import JobRunner
 from gbuq_core.settings import from_values
 from gbuq_core.study.study import study_of
 from pages._ui import jobs_glue
-from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.knobs import read_knob
 from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
@@ -32,10 +31,9 @@ CONTROLS = {
         name: SimpleNamespace(STATE=state_of(study_of(name)))
         for name in (
             *("heart", "beyond", "heteroscedastic", "novelty", "two_clocks", "spiral"),
-            "soft_trees",
+            *("soft_trees", "gaussians"),
         )
     },
-    "gaussians": gaussians_controls,
     "neighbours": neighbours_controls,
     "your_data": your_data_controls,
 }

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.experiment import text_of
-from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
-from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.gaussians.scores import check_claims
 from gbuq_core.study.beyond import BEYOND
+from gbuq_core.study.gaussians import GAUSSIANS
+from gbuq_core.study.gaussians_race import GaussiansSettings, target_grid
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HIGH, LOW
 from gbuq_core.study.heteroscedastic import PAPER as HETEROSCEDASTIC_PAPER
@@ -27,11 +25,10 @@ from gbuq_core.study.two_clocks_fit import MODELS, WITH_CLOCKS
 from gbuq_core.study.wave import WAVE
 from gbuq_core.synthetic import make_heart, make_wave
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
-from pages._ui.gaussians import controls as gaussians
 from pages._ui.study import state_of
 
-heart, spiral, heteroscedastic = (
-    SimpleNamespace(STATE=state_of(study)) for study in (HEART, SPIRAL, HETEROSCEDASTIC)
+heart, spiral, heteroscedastic, gaussians = (
+    SimpleNamespace(STATE=state_of(study)) for study in (HEART, SPIRAL, HETEROSCEDASTIC, GAUSSIANS)
 )
 RECORDS = (
     HEART,
@@ -135,8 +132,8 @@ def test_two_clocks_says_which_models_have_clocks():
 
 def test_gaussians_says_what_its_presets_do():
     def modes_of(**knobs):
-        run = run_gaussians(GaussiansSettings(samplers=("clr", "cg"), **knobs))
-        values = {claim.key: claim.value for claim in check_claims(run)}
+        run = GAUSSIANS.run(GaussiansSettings(samplers=("clr", "cg"), **knobs))
+        values = {claim.key: claim.value for claim in GAUSSIANS.judge(run)}
         return [int(values[f"cycles:{key}"].split()[0]) for key in ("clr", "cg")]
 
     text = preset(gaussians, "Paper settings")

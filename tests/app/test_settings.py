@@ -6,7 +6,6 @@ from itertools import product
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
     _each_of,
@@ -17,6 +16,8 @@ from gbuq_core.settings import (
     to_values,
 )
 from gbuq_core.study.beyond import BEYOND, BeyondSettings
+from gbuq_core.study.gaussians import GAUSSIANS
+from gbuq_core.study.gaussians_race import GaussiansSettings
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSettings
 from gbuq_core.study.neighbours_fit import NeighboursSettings
@@ -27,7 +28,6 @@ from gbuq_core.study.spiral import SPIRAL, SpiralSettings
 from gbuq_core.study.two_clocks import TWO_CLOCKS
 from gbuq_core.study.two_clocks_fit import TwoClocksSettings
 from gbuq_core.study.wave import WaveSettings
-from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
@@ -37,7 +37,7 @@ from tests.app.linked import values_of_link
 from tests.app.opening import open_link
 
 PAGES = {
-    "gaussians": (GAUSSIANS, GaussiansSettings),
+    "gaussians": (state_of(GAUSSIANS), GaussiansSettings),
     "heart": (state_of(HEART), HeartSettings),
     "home": (HOME, WaveSettings),
     "heteroscedastic": (state_of(HETEROSCEDASTIC), HeteroscedasticSettings),

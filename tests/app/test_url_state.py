@@ -9,23 +9,24 @@ from streamlit.testing.v1.element_tree import ElementTree
 
 from gbuq_core.knobs import problem_with
 from gbuq_core.study.beyond import BEYOND
+from gbuq_core.study.gaussians import GAUSSIANS
 from gbuq_core.study.heart import HEART
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC
 from gbuq_core.study.novelty import NOVELTY
 from gbuq_core.study.soft_trees import SOFT_TREES
 from gbuq_core.study.spiral import SPIRAL
 from gbuq_core.study.two_clocks import TWO_CLOCKS
-from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.home.controls import STATE as HOME
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.study import state_of
 from pages._ui.your_data.state import page_state
 
+_STUDIES = (HEART, BEYOND, GAUSSIANS, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)
 STORIES = {
     state.key: state
     for state in (
-        *map(state_of, (HEART, BEYOND, HETEROSCEDASTIC, NOVELTY, TWO_CLOCKS, SPIRAL, SOFT_TREES)),
-        *(GAUSSIANS, NEIGHBOURS),
+        *map(state_of, _STUDIES),
+        NEIGHBOURS,
         page_state([], "", 0),
     )
 }

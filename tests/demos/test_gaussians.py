@@ -6,10 +6,10 @@ import pytest
 from lesson_parts import computed
 
 from demos.gaussians import BOTH, KEPT, MANY, NOISY, ONE, STABLE, UNEQUAL
-from gbuq_core.experiments.gaussians.fit import run_gaussians, run_sampler, target_grid
-from gbuq_core.experiments.gaussians.scores import score_sampler
 from gbuq_core.presentation import digits
 from gbuq_core.settings import plan_of
+from gbuq_core.study.gaussians import GAUSSIANS, score_sampler
+from gbuq_core.study.gaussians_race import run_sampler, target_grid
 
 
 def score(settings, sampler, **knobs):
@@ -31,8 +31,8 @@ def test_much_noise_blurs_and_a_little_more_of_it_does_better():
 
 
 def test_each_cycle_takes_two_frames():
-    race = run_gaussians(replace(ONE, samplers=("clr",)))
-    assert len(race.runs[0].steps) == 2 * ONE.cycles
+    race = GAUSSIANS.run(replace(ONE, samplers=("clr",)))
+    assert len(race.views[0].steps) == 2 * ONE.cycles
 
 
 def test_the_limit_of_a_stable_step_lies_between_the_two_scales():
@@ -78,7 +78,7 @@ def test_one_long_cyclical_chain_against_many_short_ones():
 
 
 def test_two_modes_are_found_by_clr_and_not_by_cg():
-    scores = {run.sampler: score_sampler(run) for run in run_gaussians(UNEQUAL).runs}
+    scores = {run.method: score_sampler(run) for run in GAUSSIANS.run(UNEQUAL).views}
     assert scores["clr"].modes_visited == 2
     assert scores["cg"].modes_visited == 1
     assert scores["nsgld"].share_in_modes < 0.5

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gbuq_core.experiments.gaussians import plan as gaussians
 from gbuq_core.methods import SAMPLERS
 from gbuq_core.settings import plan_of
+from gbuq_core.study import gaussians_race as gaussians
 from gbuq_core.study import heart, spiral
 from gbuq_core.study import heteroscedastic as hetero
 

@@ -16,6 +16,8 @@ from gbuq_core.experiments.experiment import SeenMethod
 from gbuq_core.figures.canvas.panels import check_sheet
 from gbuq_core.settings import bare
 from gbuq_core.study.beyond import BEYOND, BeyondSettings
+from gbuq_core.study.gaussians import GAUSSIANS
+from gbuq_core.study.gaussians_race import GaussiansSettings
 from gbuq_core.study.heart import HEART, HeartSettings
 from gbuq_core.study.heteroscedastic import HETEROSCEDASTIC, HeteroscedasticSettings
 from gbuq_core.study.members import Fit, Members, View, decompose, view_members
@@ -30,6 +32,7 @@ from gbuq_core.study.two_clocks_fit import TwoClocksSettings
 SMALL = {
     "heart": (HEART, HeartSettings(rows=30, trees=100, members=4, step=10)),
     "beyond": (BEYOND, BeyondSettings(rows=60)),
+    "gaussians": (GAUSSIANS, GaussiansSettings(steps=2000, chains=2)),
     "heteroscedastic": (
         HETEROSCEDASTIC,
         HeteroscedasticSettings(rows=500, trees=12, subsample=0.3, test_rows=300, ood_rows=200),

@@ -1,9 +1,8 @@
 """What ties lessons to their pages: names in the chooser and in links, a preset's address, code.
 
-Pages are not listed here: a study says all itself. Another page that `site_map.has_lesson` names
-has its knobs in ``pages/_ui/<name>/controls.py`` (with a ``query_of`` of its own, if these are not
-all in the settings record), and its code in ``gbuq_core/experiments/<name>/experiment.py``
-(``<name>_code``).
+A study says all itself. Another page that `site_map.has_lesson` names has its knobs in
+``pages/_ui/<name>/controls.py`` (with a ``query_of`` of its own, if these are not all in the
+settings record), and its code in `_CODE`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from gbuq_core.study.study import study_of
 from pages._ui.knobs import query_of
 from pages._ui.site_map import PAGES, STUDIES, Entry, has_lesson
 
-# What writes a preset's code, where that is no study and not in the folder of an experiment.
+# What writes a preset's code, where that is no study.
 _CODE: Mapping[str, str] = MappingProxyType(
     {
         "neighbours": "gbuq_core.study.neighbours:neighbours_code",
@@ -46,8 +45,7 @@ class PresetOpener(NamedTuple):
         name = self.entry.url_path
         if self.entry in STUDIES:
             return study_of(name).python(preset)
-        usual = f"gbuq_core.experiments.{name}.experiment:{name}_code"
-        module, _, function = _CODE.get(name, usual).partition(":")
+        module, _, function = _CODE[name].partition(":")
         return getattr(import_module(module), function)(
             preset if is_dataclass(preset) else preset.settings
         )

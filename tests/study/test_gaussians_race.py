@@ -7,20 +7,19 @@ import pytest
 from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.gaussians.cycle import energy_map, record_cycle
-from gbuq_core.experiments.gaussians.fit import (
+from gbuq_core.sampling import SAMPLERS, TARGETS, grid_kl, sample_mixture
+from gbuq_core.settings import arguments, plan_of
+from gbuq_core.study.gaussians_race import (
     MAX_FRAMES,
     N_BINS,
     SHOWN_CYCLES,
+    GaussiansSettings,
     count_chains,
+    energy_map,
+    record_cycle,
     run_sampler,
     target_grid,
 )
-from gbuq_core.experiments.gaussians.plan import (
-    GaussiansSettings,
-)
-from gbuq_core.sampling import SAMPLERS, TARGETS, grid_kl, sample_mixture
-from gbuq_core.settings import arguments, plan_of
 
 SMALL = GaussiansSettings(steps=2000, chains=3, cycles=8, seed=4)
 

@@ -1,1 +1,0 @@
-"""What only the page "25 Gaussians" uses."""
