@@ -8,7 +8,6 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gbuq_core.experiments.claims import Claim, claim_table
-from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
 from gbuq_core.experiments.trial import trial_sections
 from gbuq_core.figures.canvas.live import EVERY
@@ -17,7 +16,6 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.knobs import Knob
-from gbuq_core.settings import plan_of
 
 _LEAST_HEIGHT = 184  # of maps in a page of its own, which scrolls: titles have room over them
 Text = str | Callable[[Any], str]
@@ -25,10 +23,6 @@ T = TypeVar("T")
 PAPER_HELD = ("The paper and this picture", "The paper")
 OURS_HELD = ("What is said, and what came out", "Statement")  # where no paper says it
 _NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-def _quiet(sheet: PanelSheet, run: Any, values: SimpleNamespace) -> PanelSheet:
-    return replace(sheet, quiet=True)
 
 
 def _nothing(run: Any) -> str:
@@ -77,30 +71,6 @@ class Closer(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SideBySide:
-    """Methods side by side: how one is planned, fitted and viewed."""
-
-    name: str  # names the page's fits, and what the session keeps of them
-    methods: Mapping[str, Any]  # from each method's key to an object with a `label`
-    # `plan`, `why_not`: `plan(settings, method)` returns what a fit depends on.
-    # `why_not(plan)` returns a sentence if it cannot be fitted, else an empty text.
-    plan: Callable[[Any, str], Any] = plan_of
-    why_not: Callable[[Any], str]
-    # `fit`, `view`: `fit(plan)` returns a result with a field `seconds`. `view(fit, settings)`
-    # returns what today's settings show of it.
-    fit: Callable[[Any], Any]
-    view: Callable[[Any, Any], Any]
-    opening: Opening | None = None  # fits that are stored
-    # `depends(fit, settings)` returns what the view depends on besides its fit
-    depends: Callable[[Any, Any], Hashable]
-    # `chosen(settings)` returns the keys of the methods that the reader chose
-    chosen: Callable[[Any], Sequence[str]] = lambda settings: settings.methods
-    done: str = "Fitted"  # the word before the seconds that the fits took
-    invitation: str = "Choose a method in All settings to see its maps beside the truth."
-    warn: Callable[[Any], str] = _nothing  # of a view: what went wrong in it
-
-
-@dataclass(frozen=True, kw_only=True)
 class Account:
     """What a page asks, answers and gives away, whatever its picture is."""
 
@@ -142,24 +112,7 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn(Account):
-    """An account whose pictures the page draws, and what is asked for behind them."""
-
-    wait: float = 1.5  # seconds, in which the first fits come without a flash of progress
-    # `behind(run, keep)` is asked for once the picture is drawn, in `slots`, and `join(run,
-    # results, values, keep)` adds what came of it by slot. It is of the statements or of the
-    # scores.
-    behind: Callable[[Any, Keep], Sequence[Work]] = _none
-    slots: Sequence[str] = ()
-    join: Callable[[Any, Mapping[str, Any], SimpleNamespace, Keep], Any] = (
-        lambda run, results, values, keep: run
-    )
-    behind_statements: bool = False
-    words: Callable[[Any], str]  # the pictures in words
-
-
-@dataclass(frozen=True, kw_only=True)
-class Single(Drawn):
+class Single(Account):
     """An account of one fit: what is looked at, drawn and said of it."""
 
     label: str  # of its progress
@@ -176,6 +129,17 @@ class Single(Drawn):
     # first wait for a button
     checked: Callable[[Any], Hashable] | None = None
     appendix: Callable[[Any], Sequence[Section]] = _none  # of the download alone
+    wait: float = 1.5  # seconds, in which the first fits come without a flash of progress
+    # `behind(run, keep)` is asked for once the picture is drawn, in `slots`, and `join(run,
+    # results, values, keep)` adds what came of it by slot. It is of the statements or of the
+    # scores.
+    behind: Callable[[Any, Keep], Sequence[Work]] = _none
+    slots: Sequence[str] = ()
+    join: Callable[[Any, Mapping[str, Any], SimpleNamespace, Keep], Any] = (
+        lambda run, results, values, keep: run
+    )
+    behind_statements: bool = False
+    words: Callable[[Any], str]  # the pictures in words
 
 
 class SeenMethod(NamedTuple):
@@ -186,19 +150,6 @@ class SeenMethod(NamedTuple):
     view: Any
     note: str
     fresh: bool  # whether both are of today's settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Experiment(SideBySide, Account):
-    """An account of methods whose maps stand side by side."""
-
-    # `gather(settings, views)` joins what is shown of each method, in a record with `settings`
-    gather: Callable[[Any, Sequence[Any]], Any]
-    # `sheet(run, views, knobs)` returns the picture; views may also be of earlier settings
-    sheet: Callable[[Any, Sequence[Any], Sequence[LiveKnob]], PanelSheet]
-    # `begin(sheet, run, values)` returns how a page with these values of its knobs begins
-    begin: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
-    closer: tuple[Closer, ...] = ()
 
 
 def listed(sections: Section | Sequence[Section]) -> Sequence[Section]:
@@ -282,24 +233,21 @@ def in_order(rows: Rows) -> list[Section]:
     return [section for row in rows for section in (row if isinstance(row, tuple) else (row,))]
 
 
-def experiment_sections(
-    page: Experiment,
+def map_sections(
+    page: Any,  # a `Study` of maps
     run: Any,
     views: Sequence[Any],
-    knobs: Sequence[LiveKnob] = (),
-    values: SimpleNamespace | None = None,
+    knobs: Sequence[LiveKnob],
+    values: SimpleNamespace,
 ) -> list[Section]:
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
-    if page.begin is not _quiet:  # all is shown at once, since no other view is in the file
-        knobs = [knob for knob in knobs if knob.key != EVERY]
-    sheet, claims = page.sheet(run, views, knobs), page.judge(run)
-    height = max(sheet.panel_height, _LEAST_HEIGHT)
-    sheet = replace(sheet, panel_height=height, quiet=page.begin is _quiet and bool(knobs))
+    # All is shown at once, since no other view is in the file.
+    sheet = page.sheet(run, views, [knob for knob in knobs if knob.key != EVERY])
+    sheet = replace(sheet, panel_height=max(sheet.panel_height, _LEAST_HEIGHT))
     looks = []
-    if values is not None and views:
-        for each in page.closer:
-            sheet = each.mark(sheet, values) if each.mark else sheet
-            looks.append(replace(each.section(run, views, values), heading=each.fold.label))
+    for each in page.closer if views else ():
+        sheet = each.mark(sheet, values) if each.mark else sheet
+        looks.append(replace(each.section(run, views, values), heading=each.fold.label))
     caption = f"{sheet.alt} {text_of(page.reading, run)}".strip()
     tables = [*page.packed(run, _afresh).values()] if views else []
     first = Section(sheet=sheet, caption=caption, tables=tables)
@@ -307,4 +255,4 @@ def experiment_sections(
         first = Section(text=sheet.note)
     looks = [look for look in looks if look.sheet is not None]
     pictures = [first, *looks, *(in_order(page.why(run)) if views else ())]
-    return account_sections(page, run, pictures, claims, scored=bool(views))
+    return account_sections(page, run, pictures, page.judge(run), scored=bool(views))

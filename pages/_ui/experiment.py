@@ -1,4 +1,4 @@
-"""The page of an experiment, drawn from its record: one fit, curves side by side, or maps."""
+"""The page of an experiment, drawn from its record: one fit, or curves side by side."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.experiment import (
-    Drawn,
-    Experiment,
     Keep,
     Single,
     compared_sections,
@@ -32,7 +30,6 @@ from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show
 from pages._ui.kept import kept, last_kept
 from pages._ui.live import EVERY, live_knobs, send_tables, turning
 from pages._ui.live_sliders import LIVE_SECONDS, follow
-from pages._ui.maps import show_maps
 from pages._ui.notices import show_notice
 from pages._ui.sections import Acts, draw_rows, draw_section
 from pages._ui.side_by_side import (
@@ -62,23 +59,7 @@ def _nothing(*given: Any) -> Mapping[str, Any]:
     return {}
 
 
-def show_experiment(
-    record: Experiment | Single,
-    state: PageState,
-    keys: Sequence[str],
-    **own: Any,
-) -> None:
-    """The whole page of an experiment: the knobs of these keys stand at the picture.
-
-    ``own`` are functions of the page, which `_show_single` or `show_maps` takes.
-    """
-    if isinstance(record, Single):
-        _show_single(record, state, keys, **own)
-    else:
-        show_maps(record, state, keys, **own)
-
-
-def _show_single(
+def show_single(
     record: Single,
     state: PageState,
     keys: Sequence[str],
@@ -284,7 +265,7 @@ def open_compared(
 
 def _tell_drawn(
     page: Skeleton,
-    record: Drawn | Study,
+    record: Single | Study,
     run: Any,
     sections: Callable[[Sequence[Claim]], Sequence[Section]],
     acts: Acts,

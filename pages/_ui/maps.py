@@ -1,4 +1,4 @@
-"""The page of an experiment whose methods have maps side by side."""
+"""The page of a study whose methods have maps side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.experiment import Closer, Experiment, experiment_sections
+from gbuq_core.experiments.experiment import Closer, map_sections
 from gbuq_core.figures.canvas.live import MAP
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.settings import bare, from_values
@@ -37,7 +37,7 @@ _SLIDER_WIDTH, _BOX_WIDTH = 340, 130  # pixels
 
 
 def show_maps(
-    record: Experiment | Study,
+    record: Study,
     state: PageState,
     keys: Sequence[str],
     on_select: Callable[[CanvasEvent], None] | None = None,
@@ -54,9 +54,7 @@ def show_maps(
     page, values, settings = open_account(record, state, keys, folds_of(looks))
     whole = any(closer.whole and getattr(values, closer.fold.key) for closer in record.closer)
     requests = plan_requests(record, settings, whole)
-    behind = isinstance(record, Study)
-    others = record.slots if behind else ()
-    answers = ask(requests, wait_seconds, others=others)
+    answers = ask(requests, wait_seconds, others=record.slots)
     shown = view_answers(record, settings, answers)
     of_now = [each for each in shown if each.fresh]
     fresh = [each.view for each in of_now]
@@ -75,7 +73,7 @@ def show_maps(
         page.place_verdict(moving)
         if moving:
             wanted = from_values(record.settings, vars(moment))
-            asked = ask(plan_requests(record, wanted), LIVE_SECONDS, others=others)
+            asked = ask(plan_requests(record, wanted), LIVE_SECONDS, others=record.slots)
             moved = view_answers(record, wanted, asked)
             drawn = _sheet_of(record, state, moment, moved)
             all_fresh = all(each.fresh or each.problem for each in moved)
@@ -95,10 +93,9 @@ def show_maps(
             draw(values, False)
         if below is not None:
             below(now)
-    if behind:
-        now = ask_behind(page, record, now, values, True, [each.slot for each in answers])
+    now = ask_behind(page, record, now, values, True, [each.slot for each in answers])
     run, views = _settled(record, now, fresh, done)
-    told_of = [*views, *(run.measured if behind else ())]
+    told_of = [*views, *run.measured]
     claims = kept(f"{record.name}-claims", told_of, bare(run.settings), lambda: record.judge(run))
     if run.settings != settings:
         with page.fold(COMPARE):
@@ -118,7 +115,7 @@ def show_maps(
         record,
         run,
         claims,
-        lambda: experiment_sections(record, now, fresh, live_knobs(state, values), values),
+        lambda: map_sections(record, now, fresh, live_knobs(state, values), values),
         sheet.alt,
         given=now,
         answered=_answered(record, values, of_now) if run.settings == settings else run,
@@ -130,7 +127,7 @@ def show_maps(
     send_tables(record.name, record.packed(now, kept) if fresh else {})
 
 
-def _answered(record: Experiment | Study, values: SimpleNamespace, shown: Sequence[Shown]) -> Any:
+def _answered(record: Study, values: SimpleNamespace, shown: Sequence[Shown]) -> Any:
     """The run with the method first whose map is shown: the answer is on that one."""
     method = str(getattr(values, MAP, "")).rpartition(": ")[0]
     first = sorted(shown, key=lambda each: each.answer.request.label != method)
@@ -138,19 +135,17 @@ def _answered(record: Experiment | Study, values: SimpleNamespace, shown: Sequen
     return record.gather(settings, [each.view for each in first])
 
 
-def _settled(
-    record: Experiment | Study, now: Any, views: Sequence[Any], done: bool
-) -> tuple[Any, Any]:
+def _settled(record: Study, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
     """The last run whose fits were all done, with its views: what is said stays meanwhile."""
     name = f"{record.name}-settled"
     if done:
-        objects = [*views, *(now.measured if isinstance(record, Study) else ())]
+        objects = [*views, *now.measured]
         return kept(name, objects, now.settings, lambda: (now, views))
     return last_kept(name) or (now, views)
 
 
 def _look_closer(
-    record: Experiment | Study,
+    record: Study,
     state: PageState,
     closer: Closer,
     run: Any,
@@ -181,7 +176,7 @@ def _look_closer(
 
 
 def _sheet_of(
-    record: Experiment | Study, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
+    record: Study, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
 ) -> PanelSheet:
     """What there is to draw, the last good maps included."""
     settings = from_values(record.settings, vars(values))

@@ -1,6 +1,6 @@
 """Methods side by side: a fit each, what today's view shows of it, and what it cost.
 
-The experiment says in a `SideBySide` what its methods are, how one is planned, fitted and viewed.
+The study says what its methods are, how one is planned, fitted and viewed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.experiment import Drawn, SeenMethod, SideBySide
+from gbuq_core.experiments.experiment import SeenMethod, Single
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import with_fit
 from gbuq_core.study.study import Study
@@ -24,7 +24,7 @@ from pages._ui.skeleton import COMPARE, PAPER, Skeleton
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a method without a view
 
 
-def plan_requests(record: SideBySide, settings: Any, whole: bool = False) -> list[Request]:
+def plan_requests(record: Study, settings: Any, whole: bool = False) -> list[Request]:
     """One request for each chosen method that can be fitted; a ``whole`` fit is no stored one."""
     plans = {method: record.plan(settings, method) for method in record.chosen(settings)}
     return [
@@ -33,28 +33,26 @@ def plan_requests(record: SideBySide, settings: Any, whole: bool = False) -> lis
             (record.name, plan),
             in_thread(record.fit, plan),
             record.methods[method].label,
-            stored=None
-            if whole or not record.opening
-            else partial(record.opening.answer, plan, settings),
+            stored=None if whole else partial(record.opening.answer, plan, settings),
         )
         for method, plan in plans.items()
         if not record.why_not(plan)
     ]
 
 
-def list_refusals(record: SideBySide, settings: Any) -> list[str]:
+def list_refusals(record: Study, settings: Any) -> list[str]:
     """Why methods cannot be fitted, each sentence once."""
     reasons = (record.why_not(record.plan(settings, method)) for method in record.chosen(settings))
     return list(dict.fromkeys(text for text in reasons if text))
 
 
-def view_answers(record: SideBySide, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
+def view_answers(record: Study, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
     """What can be shown of every answer. A view is computed again only if its inputs change."""
     keep_only(f"{record.name}:", [f":{answer.slot}" for answer in answers])
     return [_view_answer(record, settings, answer) for answer in answers]
 
 
-def _view_answer(record: SideBySide, settings: Any, answer: Answer) -> Shown:
+def _view_answer(record: Study, settings: Any, answer: Answer) -> Shown:
     fit = answer.result
     if fit is None or answer.error:
         return Shown(answer, None, None, answer.error)
@@ -67,7 +65,7 @@ def _view_answer(record: SideBySide, settings: Any, answer: Answer) -> Shown:
     return Shown(answer, fit, view, "")
 
 
-def list_costs(record: SideBySide, shown: Sequence[Shown]) -> list[str]:
+def list_costs(record: Study, shown: Sequence[Shown]) -> list[str]:
     """What the fits took, in a sentence; none where nothing was fitted."""
     taken = [
         f"{each.answer.request.label} {seconds_text(each.fit.seconds)}"
@@ -113,7 +111,7 @@ def seen_methods(
     return settings, seen
 
 
-def say_what_is_missing(record: SideBySide, settings: Any, shown: Sequence[Shown]) -> None:
+def say_what_is_missing(record: Study, settings: Any, shown: Sequence[Shown]) -> None:
     """Notices about methods without a view, and what is to be done without any."""
     for place, text in enumerate(list_refusals(record, settings)):
         show_notice(text, f"refused-{place}", tone="error")
@@ -136,7 +134,7 @@ def say_stale(shown: Sequence[Shown]) -> None:
 
 
 def ask_behind(
-    page: Skeleton, record: Drawn | Study, run: Any, values: Any, start: bool, slots: Sequence[str]
+    page: Skeleton, record: Single | Study, run: Any, values: Any, start: bool, slots: Sequence[str]
 ) -> Any:
     """The run with what does not keep its picture waiting."""
     works = record.behind(run, kept) if start else ()

@@ -56,7 +56,7 @@ def state_of(study: Study) -> PageState:
         ),
         picture=(study.name,),
         story=tuple(Step(*step) for step in study.story),
-        opening={**opening, **{fold.key: False for fold in folds}},
+        opening={**opening, **{fold.key: False for fold in folds if fold.default}},
     )
 
 
