@@ -336,25 +336,6 @@ def test_a_sampler_is_told_by_its_label_and_its_colour():
     assert SAMPLERS["cg"].colour == METHODS["csglb"].colour
 
 
-def test_the_sheet_can_be_drawn_and_plays():
-    header = decode_sheet(encode_sheet(drawn(RACE))).header
-    assert header["frames"] == 3
-    assert [strip["legend"] for strip in header["strips"]] == ["narrow", False, False] * 4
-
-
-def test_each_frame_counts_the_modes_found():
-    target, *maps = drawn(RACE).panels
-    assert target.subtitle == ""
-    assert [each.subtitle for each in maps] == [
-        ["0 of 3 modes", "1.5 of 3 modes", "3 of 3 modes"]
-    ] * 2
-    still = drawn([run_of(), run_of("cg", (15, 35))]).panels[2]
-    assert still.subtitle == "3 of 3 modes"
-    early = run_of(modes_visited=np.array([0.0, 1.0, 1.0]))
-    alone = drawn([early], Grid()._replace(n_modes=1)).panels[1]
-    assert alone.subtitle[-1] == "1 of 1 mode"
-
-
 def test_a_page_opens_with_four_maps_and_one_chart():
     race = [run_of(sampler) for sampler in SAMPLERS]
     sheet = opened(drawn(race))
