@@ -17,7 +17,6 @@ from gbuq_core.commands.score_words import question_records
 from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables.new_units import not_fitted_anew
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +65,7 @@ def score_by_project(options: argparse.Namespace) -> None:
 def _score(options: argparse.Namespace) -> _Scored:
     """Open, score, and measure unfamiliarity."""
     from gbuq_core.jobs import stage
+    from gbuq_core.tables.new_units import not_fitted_anew
 
     project = opened(options)
     table, new = tables_to_score(project, options)
