@@ -25,7 +25,7 @@ def test_plotly_comes_with_the_open_section_and_the_address_says_so(page, serve,
     section.click()
     page.locator(CHART).wait_for()
     assert [name for name in asked if "plotly" in name] != []
-    expect(page.locator(CHART).get_by_text("std, units of y").first).to_be_visible()
+    expect(page.locator(CHART).get_by_text("standard deviation").first).to_be_visible()
     page.wait_for_url("**/heart?*surface=true*")
     wait_ready(page)
     screenshot(page, "surface-phone")
