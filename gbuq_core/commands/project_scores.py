@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NOT_MEASURED = (
-    "How unfamiliar the rows are was not measured, and not whether they are of new units, because "
-    "the project does not hold its table: name the table before NEW, or fit with --with-data."
+    "Unfamiliar rows and rows of new units were not looked for: the project does not hold its "
+    "table. Name the table before NEW, or fit with --with-data."
 )
 
 _NO_TABLE = (

@@ -148,7 +148,7 @@ def maps(
         blank_label=_words_of_blank(views, frames),
         knobs=offered(knobs, plays=moves, focus=focus),
         focus=focus,
-        note="what is beyond the colours of noise has the last one" if ends and ends[0] else "",
+        note="noise beyond the scale has its last colour" if ends and ends[0] else "",
         live=_live(views, noise, frames, names, family, stage_step) if knobs else None,
         **sheet,
     )

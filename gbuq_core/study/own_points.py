@@ -161,7 +161,7 @@ ANSWERING: Mapping[str, Mapping[str, Answering]] = {
         "vst": Answering(
             "a soft tree", {"n_steps": 1500, "beta": 8.0, "n_restarts": 3}, {"n_steps": 150}
         ),
-        "gp": Answering("smooth functions", {}, {}),
+        "gp": Answering("smooth functions", {}, {"n_restarts": 0}),
         "stacked": Answering("trees and a process", {}, None),
     },
     "plane": {  # MACAU and soft trees have no entropies of classes
@@ -262,9 +262,9 @@ FIRST, FOLLOWS = "a first look, with fewer trees", "follows"
 
 
 def _note(run: OwnPoints, key: str) -> str:
-    """What is missing of a method; empty if nothing is."""
+    """What a method is in words, or what is missing of it."""
     if run.whole or run.board.problem:
-        return ""
+        return ANSWERING[run.settings.where][key].words
     return FIRST if key in run.seen else FOLLOWS
 
 
@@ -275,7 +275,7 @@ def line_figure(run: OwnPoints) -> Curves:
     dots = plain_dots(here.X[:, 0], here.y, **_INK)
     frame = {"range": list(_ends(here.y, ACROSS)), "label": "y"}
     panels, read = [], []
-    for key, answering in ANSWERING["line"].items():  # all of them always: no panel jumps
+    for key in ANSWERING["line"]:  # all of them always: no panel jumps
         method, at = METHODS[key], run.seen.get(key)
         title = {"title": method.label, "colour": method.colour, "note": _note(run, key)}
         if at is None:
@@ -286,7 +286,6 @@ def line_figure(run: OwnPoints) -> Curves:
         bands = ((-outer, -inner, _KNOWLEDGE), (-inner, inner, _DATA), (inner, outer, _KNOWLEDGE))
         layers = [band(x, at.mean + a, at.mean + b, method.colour, o) for a, b, o in bands]
         layers += [dots, line(x, at.mean, method.colour, 2.2)]
-        title["note"] = title["note"] or answering.words
         panels.append({**frame, **title, "layers": [*behind, *layers]})
         spread = rounded(np.sqrt(at.total))
         read.append({"name": method.label, "at": rounded(at.mean), "spread": spread})
@@ -357,6 +356,8 @@ def describe(run: OwnPoints) -> str:
     n = len(run.board.X)
     place = {"line": "on a line", "plane": "in a plane"}[run.settings.where]
     words = f"{n} point{'s' * (n != 1)} {place}." if n else "No points."
+    if run.seen and not run.whole:
+        words += f" This is {FIRST}."
     said = "{label}: knowledge uncertainty {knowledge_near} near points and {knowledge_far} away."
     return " ".join([words, *filter(None, (fill(said, each) for each in score(run).values()))])
 
@@ -424,7 +425,7 @@ OWN_POINTS = Single(
     lede=lambda settings: LEDES[settings.where],
     settings=OwnPointsSettings,
     label="All methods",
-    wait=0.05,  # the first look is there meanwhile
+    wait=0.0,  # the first look is there meanwhile
     fit=fit,
     stored=lambda settings: OPENING.find(plan_of(settings)),
     quick=partial(fit, whole=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -52,6 +53,7 @@ from pages._ui.skeleton import (
 from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
+_LOOK_SECONDS = 0.4  # what making a first look and sending it takes
 Hold = Callable[[Any, Curves, bool], Mapping[str, Any]]
 
 
@@ -290,13 +292,20 @@ def _single_request(record: Single, settings: Any, quick: bool = False) -> Reque
         work = in_thread(record.quick, plan)
         return Request(record.name, (record.name, plan, "quick"), work, record.label)
     stored = record.stored(settings)
+    work = record.fit if record.quick is None else partial(_after_a_look, record.fit)
     return Request(
         record.name,
         (record.name, plan),
-        in_thread(record.fit, plan),
+        in_thread(work, plan),
         record.label,
         stored=None if stored is None else lambda: stored,
     )
+
+
+def _after_a_look(fit: Callable[[Any], Any], plan: Any) -> Any:
+    """The whole fit, begun when its first look has been drawn: both share one interpreter."""
+    time.sleep(_LOOK_SECONDS)
+    return fit(plan)
 
 
 def _look_at(record: Single, settings: Any, answer: Answer) -> Any:

@@ -30,7 +30,7 @@ def test_a_model_scores_the_file_that_is_dropped_next():
     np.testing.assert_array_equal(shown["prediction"], expected.frame["prediction"].iloc[order])
     labels = [button.label for button in at.get("download_button")]
     assert labels == ["All rows (CSV)", "All rows (Parquet)"]
-    assert says(at, "How unfamiliar these rows are is not measured")
+    assert says(at, "Unfamiliar rows and rows of new units are not looked for here.")
     drop(at, b"x,other\n1,2\n", "odd.csv", "upload_rows")
     assert says(at, '"z"')
     assert not at.exception

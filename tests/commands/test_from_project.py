@@ -55,7 +55,7 @@ def test_a_row_is_explained_as_by_the_fit(case, more, folder, capsys, monkeypatc
 
 
 UNFAMILIAR = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
-NOT_MEASURED = "How unfamiliar the rows are was not measured"
+NOT_MEASURED = "Unfamiliar rows and rows of new units were not looked for"
 
 
 @pytest.mark.parametrize("case", FILES)
@@ -84,8 +84,8 @@ def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
     assert code_of(*line) == 0
     noted = [word for word in capsys.readouterr().err.splitlines() if NOT_MEASURED in word]
     assert noted == [
-        f"Note: {NOT_MEASURED}, and not whether they are of new units, because the project does "
-        "not hold its table: name the table before NEW, or fit with --with-data."
+        f"Note: {NOT_MEASURED}: the project does not hold its table. Name the table before NEW, or "
+        "fit with --with-data."
     ]
     assert "unfamiliarity" not in pd.read_csv(tmp_path / "out.csv")
     assert NOT_MEASURED in record_of(capsys, *line)["notices"][-1]

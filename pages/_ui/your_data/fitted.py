@@ -32,8 +32,8 @@ from pages._ui.your_data.source import (
 from pages._ui.your_data.training import own_key
 
 _NOT_MEASURED = (
-    "How unfamiliar these rows are is not measured, and not whether they are of new units: for "
-    "that, open the model's table, and these rows as a second file."
+    "Unfamiliar rows and rows of new units are not looked for here. To find them, open the model's "
+    "table, and these rows as a second file."
 )
 
 
