@@ -85,6 +85,8 @@ class Distribution(ABC):
     >>> d.quantile([0.5, 0.9]).round(2)
     array([[ 0.  ,  1.28],
            [10.  , 12.56]])
+    >>> d.sf(1.0).round(2)  # how likely above 1
+    array([0.16, 1.  ])
     >>> d.crps([0.0, 10.0]).round(3)
     array([0.234, 0.467])
     >>> d.sample(3, random_state=0).shape
@@ -260,6 +262,10 @@ class Distribution(ABC):
         ends = np.isinf(at)  # such as the quantiles of 0 and 1
         p = np.where(ends, at > 0.0, self._cdf(np.where(ends, 0.0, at)))
         return p if wide else p[:, 0]
+
+    def sf(self, y: ArrayLike) -> FloatArray:
+        """Probability of a value above y, from 0 to 1: ``1 - cdf(y)``, of counts P(Y > y) too."""
+        return 1.0 - self.cdf(y)
 
     def crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score at y (n_samples,): (n_samples,) in units of y.

@@ -1,3 +1,4 @@
+from gbuq_core.calibration.adaptive import AdaptiveIntervals
 from gbuq_core.calibration.clocks import (
     ClassClocks,
     ClassStages,
@@ -10,6 +11,7 @@ from gbuq_core.calibration.clocks import (
 from gbuq_core.calibration.regressor import CalibratedRegressor
 
 __all__ = [
+    "AdaptiveIntervals",
     "CalibratedRegressor",
     "ClassClocks",
     "ClassStages",
