@@ -4,7 +4,7 @@ from gbuq_core.boosting import (
     VirtualEnsemble,
     load_ensemble,
 )
-from gbuq_core.calibration import AdaptiveIntervals, CalibratedRegressor
+from gbuq_core.calibration import AdaptiveIntervals, CalibratedRegressor, ConformalClassifier
 from gbuq_core.distribution import Distribution
 from gbuq_core.experiments.seeds import count_verdicts, run_over_seeds
 from gbuq_core.given_models import GivenModel, read_model
@@ -45,6 +45,7 @@ __all__ = [
     "BoostedEnsembleClassifier",
     "BoostedEnsembleRegressor",
     "CalibratedRegressor",
+    "ConformalClassifier",
     "Distribution",
     "GivenModel",
     "IBUGRegressor",

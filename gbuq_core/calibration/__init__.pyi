@@ -9,6 +9,7 @@ from gbuq_core.calibration.clocks import (
     early_clocks,
 )
 from gbuq_core.calibration.regressor import CalibratedRegressor
+from gbuq_core.calibration.sets import ConformalClassifier, PredictionSets
 
 __all__ = [
     "AdaptiveIntervals",
@@ -16,6 +17,8 @@ __all__ = [
     "ClassClocks",
     "ClassStages",
     "Clocks",
+    "ConformalClassifier",
+    "PredictionSets",
     "Stages",
     "choose_class_clocks",
     "choose_clocks",
