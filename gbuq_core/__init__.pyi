@@ -13,6 +13,7 @@ from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.metrics.scorers import get_scorer, scorer
 from gbuq_core.model_files.fields import load
 from gbuq_core.sampling import sample_mixture
+from gbuq_core.several_targets import JointDistribution, MultiTargetRegressor
 from gbuq_core.soft_trees import (
     VariationalSoftGBMRegressor,
     VariationalSoftTreeClassifier,
@@ -49,8 +50,10 @@ __all__ = [
     "Distribution",
     "GivenModel",
     "IBUGRegressor",
+    "JointDistribution",
     "MacauClassifier",
     "MacauRegressor",
+    "MultiTargetRegressor",
     "StackedClassifier",
     "StackedRegressor",
     "SufficientChange",
