@@ -1,4 +1,4 @@
-"""Several targets: dependence that was put in is found, conditions hold, regions hold their level."""
+"""Several targets: what ties them is found, conditions and regions hold, bad input is refused."""
 
 import numpy as np
 import pytest
