@@ -52,6 +52,7 @@ FLOORS = [
     },
     METHODS,
     {"unfamiliarity", "given_models", "stacking"},
+    {"several_targets"},
     {"tables"},
     {"streaming", "projects"},
     {"cluster"},

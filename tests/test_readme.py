@@ -102,6 +102,16 @@ def test_intervals_of_another_librarys_model_are_made_to_hold():
     assert abs(int((np.abs(y - loc) <= 1.645 * np.sqrt(variance)).sum()) - int(before)) <= 3
 
 
+def test_intervals_adapt_and_sets_hold_the_class():
+    names = run("calibrate.md", 1)
+    inside = (names["y"][300:] >= names["low"]) & (names["y"][300:] <= names["high"])
+    assert inside.mean() == names["adaptive"].coverage_
+    assert abs(inside.mean() - 0.9) < 0.02
+    names = run("calibrate.md", 2)
+    right = names["sets"][np.arange(89), names["y"][1::2]]
+    assert right.mean() > 0.87  # three and a half deviations of 89 rows below .95
+
+
 def test_a_virtual_ensemble_is_saved_and_read_again(tmp_path, monkeypatch):
     pytest.importorskip("catboost")
     monkeypatch.chdir(tmp_path)
